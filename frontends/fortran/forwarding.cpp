@@ -87,7 +87,7 @@ class Forwarding {
     forget(changed_in({s}), now);
     const auto* a = std::get_if<Assignment>(&s.what);
     const auto* v = a ? a->to.as<Var>() : nullptr;
-    if (v && !around_.empty() && is_own_integer(v->name) && stays(a->value))
+    if (v && !around_.empty() && is_own_integer(v->name) && stays(a->value) && is_short(a->value))
       now[v->name] = a->value, forwarded_.insert(v->name);
   }
 
@@ -122,14 +122,24 @@ class Forwarding {
            is_integer(v.type.scalar);
   }
 
-  /// Sums and products of variables of the loops around, of arguments that nothing assigns, and of
-  /// numbers.
+  /// What grows from one scalar to the next stays in them.
+  static bool is_short(const Expr& e) {
+    constexpr int kMost = 40;  // parts
+    int parts = 0;
+    walk(e, [&](const Expr&) { return ++parts <= kMost; });
+    return parts <= kMost;
+  }
+
+  /// Sums, products, least and greatest ones of variables of the loops around, of arguments that
+  /// nothing assigns, and of numbers.
   bool stays(const Expr& e) const {
     if (e.as<IntLit>()) return true;
     if (const auto* n = e.as<Nary>())
       return (n->op == NaryOp::Add || n->op == NaryOp::Mul) &&
              std::all_of(n->terms.begin(), n->terms.end(), [&](const Expr& x) { return stays(x); });
     if (const Expr* x = negated(e)) return stays(*x);
+    if (const auto* c = e.as<Call>(); c && (c->name == "min" || c->name == "max"))
+      return std::all_of(c->args.begin(), c->args.end(), [&](const Expr& x) { return stays(x); });
     const auto* v = e.as<Var>();
     if (!v) return false;
     if (std::find(around_.begin(), around_.end(), v->name) != around_.end())

@@ -47,3 +47,28 @@ TEST_CASE("fortran: a scalar that may have another value stays") {
   CHECK(text("do k = 1, n\nl = k + off\noff = off + 2*k*k\nb(l) = f(1, k)\nend do\n")
             .find("temp l") != std::string::npos);
 }
+
+// As block preconditioners have it: a part of the axis, whose last one may be shorter.
+TEST_CASE("fortran: the ends of blocks are seen as what they are") {
+  const std::string blocks =
+      "t(0:3)\n"
+      "!$omp parallel do private(t, l, m, k, j)\n"
+      "do i = 1, n, 4\nl = min(i, n)\nm = min(i + 3, n)\n"
+      "do j = 1, d\nt(0) = f(j, l)\ndo k = l + 1, m\nt(k - l) = f(j, k) - t(k - l - 1)\nend do\n"
+      "do k = l, m\nf(j, k) = t(k - l)\nend do\nend do\nend do\n";
+  const test::Imported all =
+      import("subroutine s(n, d, f)\ninteger :: n, d, i, j, k, l, m\nreal(8) :: f(d, n), " +
+             blocks + "end\n");
+  const std::string k = print_kernel(all.original.at(0));
+  CHECK(k.find("temp l") == std::string::npos);
+  CHECK(k.find("temp m") == std::string::npos);
+  const InameTag* tag = all.transformed.at(0).tag("i");  // proved
+  REQUIRE(tag != nullptr);
+  CHECK(tag->text == "par");
+}
+
+TEST_CASE("fortran: scalars that are made of one another do not grow without end") {
+  std::string chain = "do k = 1, n\ni = k\n";
+  for (int step = 0; step < 40; ++step) chain += "j = min(i, i + d)\ni = max(j, j - off)\n";
+  CHECK(text(chain + "b(i) = f(1, k)\nend do\n").size() < 20000);
+}
