@@ -43,7 +43,7 @@ class Forwarding {
         rewrite_own(s, now);
       }
       if (loop) forget(changed, now);  // its iterations begin with what others leave
-      if (loop) around_.push_back(std::get<Do>(s.what).variable);
+      if (loop) around_.push_back(std::get<Do>(s.what));
       for (std::shared_ptr<Body>* inner : bodies(s))
         *inner = std::make_shared<Body>(body(**inner, now));
       if (loop) around_.pop_back();
@@ -88,7 +88,29 @@ class Forwarding {
     const auto* a = std::get_if<Assignment>(&s.what);
     const auto* v = a ? a->to.as<Var>() : nullptr;
     if (v && !around_.empty() && is_own_integer(v->name) && stays(a->value) && is_short(a->value))
-      now[v->name] = a->value, forwarded_.insert(v->name);
+      now[v->name] = in_loops(a->value), forwarded_.insert(v->name);
+  }
+
+  /// Without the comparisons of a loop's variable with where the loop begins or ends.
+  Expr in_loops(const Expr& e) const {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* c = x.as<Call>();
+      if (!c || (c->name != "min" && c->name != "max")) return x;
+      Exprs left = c->args;
+      for (const Do& d : around_) {
+        const auto step = d.step ? as_int(d.step) : std::optional<std::int64_t>(1);
+        if (!step || *step == 0) continue;
+        const Expr& beyond = (*step > 0) == (c->name == "min") ? d.to : d.from;
+        const auto is_variable = [&](const Expr& t) {
+          const auto* v = t.as<Var>();
+          return v && v->name == d.variable;
+        };
+        if (beyond && std::any_of(left.begin(), left.end(), is_variable))
+          std::erase_if(left, [&](const Expr& t) { return equal(t, beyond); });
+      }
+      if (left.size() == c->args.size()) return x;
+      return left.size() == 1 ? left.front() : Expr(Call{c->name, left, c->tag}, x.at());
+    });
   }
 
   static void reads(const Body& b, std::set<std::string>& out) {
@@ -142,7 +164,8 @@ class Forwarding {
       return std::all_of(c->args.begin(), c->args.end(), [&](const Expr& x) { return stays(x); });
     const auto* v = e.as<Var>();
     if (!v) return false;
-    if (std::find(around_.begin(), around_.end(), v->name) != around_.end())
+    if (std::any_of(around_.begin(), around_.end(),
+                    [&](const Do& d) { return d.variable == v->name; }))
       return !uses_.assigned.count(v->name);
     const auto it = r_.variables.find(v->name);
     return it != r_.variables.end() && it->second.dummy && !it->second.array &&
@@ -153,7 +176,7 @@ class Forwarding {
 
   Routine& r_;
   Uses uses_;
-  std::vector<std::string> around_;  // variables of the loops around
+  std::vector<Do> around_;  // the loops around
   std::set<std::string> forwarded_;
 };
 

@@ -104,7 +104,8 @@ TEST_CASE("practice: forall, where, do concurrent and do while") {
 
 TEST_CASE("practice: arrays as wholes and along axes") {
   const Practice file("forms.f90");
-  for (const char* routine : {"products", "along_axes", "inquiries", "nested_constructors"})
+  for (const char* routine :
+       {"products", "along_axes", "inquiries", "nested_constructors", "solve_blocks"})
     file.check(routine, sizes("n", {0, 1, 2, 7, 31}, "m", kFew));
   for (const char* routine : {"merges", "constructors", "complex_arrays"})
     file.check(routine, sizes("n", kSquare));

@@ -371,6 +371,36 @@ subroutine nested_constructors(n, m, a, x, y, z)
   y = y + sum([((dble(i*j), i = 1, 2), dble(j), j = 1, n)])
 end subroutine
 
+! Blocks of four rows, the last one shorter, each solved by elimination.
+subroutine solve_blocks(n, m, r, d, c, z)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: r(m, n), d(m, n), c(m, n)
+  real(8), intent(inout) :: z(m, n)
+  real(8) :: p(0:3), q(0:3)
+  integer :: first, bottom, top, j, k
+  !$omp parallel do private(p, q, bottom, top, j, k)
+  do first = 1, n, 4
+    bottom = min(first, n)
+    top = min(first + 3, n)
+    do j = 1, m
+      k = bottom
+      p(k - bottom) = r(j, k)/(2 + abs(d(j, k)))
+      do k = bottom + 1, top
+        p(k - bottom) = (r(j, k) - c(j, k)*p(k - bottom - 1))/(2 + abs(d(j, k)))
+      end do
+      k = top
+      q(k - bottom) = p(k - bottom)
+      do k = top - 1, bottom, -1
+        q(k - bottom) = p(k - bottom) - c(j, k)*q(k - bottom + 1)/4
+      end do
+      do k = bottom, top
+        z(j, k) = q(k - bottom) + k
+      end do
+    end do
+  end do
+end subroutine
+
 ! Tables by `data`.
 subroutine tables(n, k, x)
   implicit none
