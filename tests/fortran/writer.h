@@ -301,7 +301,7 @@ end subroutine
       if (!end.empty()) line(depth, "!$omp " + end);
     };
     const std::string store = "a(q, " + i + ") = t + 0.25d0*a(q, " + i + ")";
-    switch (pick(10)) {
+    switch (pick(11)) {
       case 0:
         loop("parallel do private(t) reduction(+: u)",
              {"t = 0.5d0*x(q) + " + r, store, "u = u + t/(8*n)"});
@@ -344,8 +344,31 @@ end subroutine
         line(depth + 1, "if (x(q) > " + r + ") " + store);
         line(depth, "end do");
         return line(depth, "t = 0.5d0");
+      case 9: return parts(depth);
       default: return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
     }
+  }
+
+  /// Parts of the axis, in parallel, whose ends scalars keep.
+  void parts(int depth) {
+    const std::string size = std::to_string(2 + pick(4));
+    line(depth, "block");
+    line(depth + 1, "integer :: low, high, b, d");
+    line(depth + 1, "real(8) :: part(0:5)");
+    line(depth + 1, "!$omp parallel do private(low, high, d, part)");
+    line(depth + 1, "do b = 1, n, " + size);
+    line(depth + 2, "low = " + one_of({"b", "min(b, n)", "max(b, 1)"}));
+    line(depth + 2, "high = " + one_of({"min(b + " + size + " - 1, n)", "min(n, low + 1)",
+                                        "max(low, min(b + " + size + " - 2, n))"}));
+    line(depth + 2, "part(0) = x(low)");
+    line(depth + 2, "do d = low + 1, high");
+    line(depth + 3, "part(d - low) = 0.5d0*x(d) - part(d - low - 1)/4");
+    line(depth + 2, "end do");
+    line(depth + 2, "do d = " + one_of({"low, high", "high, low, -1"}));
+    line(depth + 3, "x(d) = 0.5d0*x(d) + part(" + one_of({"d - low", "high - d"}) + ")/8");
+    line(depth + 2, "end do");
+    line(depth + 1, "end do");
+    line(depth, "end block");
   }
 
   /// In 1 to n, for all values of the loops around.
