@@ -94,14 +94,14 @@ struct ProofKey {
   std::array<std::vector<ExprKey>, 2> origins;                      // of the dimensions
   std::vector<Runs> runs;                                           // by loop of the first one
   std::array<std::vector<int>, 2> trusted;                          // work-items
-  /// By temporary that bounds the statement now: the loops of its only writer.
-  std::vector<std::optional<std::vector<int>>> bounded_in;
+  /// By scalar in its bounds and subscripts, before and now: the loops of the writers.
+  std::vector<std::optional<std::vector<int>>> computed_in;
   std::vector<int> equal;  // agree in both instances
   ClaimsKey claims;
 
   auto fields() const {
     return std::tie(one_statement, commutes, combines, first_was, first_is, common_was, common_is,
-                    parts, names, places, read, statements, origins, runs, trusted, bounded_in,
+                    parts, names, places, read, statements, origins, runs, trusted, computed_in,
                     equal, claims);
   }
   bool operator==(const ProofKey& o) const { return fields() == o.fields(); }

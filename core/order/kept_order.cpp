@@ -48,7 +48,11 @@ Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known)
   changed_domains(a, b);
   changed_bounds(a, b);
   changed_storage(a, b);
-  if (known.reference != next.reference) changed_domains(was.kernel(), is.kernel());
+  changed_scalars(a, b);
+  if (known.reference != next.reference) {
+    changed_domains(was.kernel(), is.kernel());
+    changed_scalars(was.kernel(), is.kernel());
+  }
   stayed_.resize(std::size_t(is.size()), Stayed::None);
   was_.resize(stayed_.size(), -1);
   for (int r = 0; r < is.size(); ++r) {
@@ -141,6 +145,23 @@ void Carried::changed_storage(const Kernel& a, const Kernel& b) {
     if (!had.contains(y->first)) moved_.insert(y->first);
 }
 
+void Carried::changed_scalars(const Kernel& a, const Kernel& b) {
+  const auto [x, y] = std::mismatch(a.instructions.begin(), a.instructions.end(),
+                                    b.instructions.begin(), b.instructions.end());
+  std::unordered_set<const Instruction*> had, has;
+  for (auto i = x; i != a.instructions.end(); ++i) had.insert(i->get());
+  for (auto i = y; i != b.instructions.end(); ++i) has.insert(i->get());
+  const auto note = [&](const Instruction* i, const auto& others) {
+    if (others.contains(i)) return;
+    for (const std::string& n : writes(*i))
+      for (const Kernel* k : {&a, &b})
+        if (const Temporary* t = k->find_temporary(n); t && (!t->shape || t->shape->empty()))
+          if (scalars_.insert(n).second) scalar_bits_ |= name_bit(n);
+  };
+  for (const Instruction* i : had) note(i, has);
+  for (const Instruction* i : has) note(i, had);
+}
+
 bool Carried::in_the_same_order() const {
   const RunOrder &r = known_->reference->order, &s = next_->reference->order;
   const RunOrder &p = *known_->present, &q = *next_->present;
@@ -169,6 +190,16 @@ bool Carried::all(const std::string& variable, const std::vector<AccessAt>& acce
                   [&](const AccessAt& a) { return stayed_[std::size_t(a.insn)] == Stayed::None; }))
     return false;
   if (moved_.contains(variable)) return false;
+  if (!scalars_.empty())
+    for (const AccessAt& a : accesses)
+      for (const Expr& e : next_->reference->at(a).index) {
+        if ((e.names() & scalar_bits_) == 0) continue;
+        std::set<std::string> read;
+        collect_reads(e, read);
+        if (std::any_of(read.begin(), read.end(),
+                        [&](const std::string& n) { return scalars_.contains(n); }))
+          return false;
+      }
   const ByVariable& before = known_->reference->by_variable();
   auto it = before.begin() + std::ptrdiff_t(std::min(expected_, before.size()));
   if (it == before.end() || it->first != variable) it = before.find(variable);

@@ -50,6 +50,9 @@ class Carried {
   void changed_domains(const Kernel& a, const Kernel& b);
   /// Inames of loops whose bounds something computes in other loops than before.
   void changed_bounds(const Kernel& a, const Kernel& b);
+  /// Scalar temporaries that statements write which only one of the two has: subscripts of them
+  /// may be other numbers at other iterations now.
+  void changed_scalars(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
 
   const KeptOrder *known_ = nullptr, *next_ = nullptr;
@@ -57,6 +60,8 @@ class Carried {
   std::vector<int> was_;                        // the known reference's statement, or -1
   std::unordered_set<std::string> changed_;     // inames
   std::unordered_set<std::string_view> moved_;  // temporaries
+  std::unordered_set<std::string> scalars_;     // that others write
+  std::uint32_t scalar_bits_ = 0;               // of their names, see name_bit
   std::unordered_map<std::string, bool> loops_;
   std::array<const void*, 4> lists_{};  // of loops, of the latest answer of same_loops
   bool same_ = false;                   // that answer

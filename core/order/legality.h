@@ -128,7 +128,11 @@ class Legality {
       int s, const std::map<std::string, std::int64_t>& params,
       const std::map<std::string, std::int64_t>& present) const;
   void prove(const Pair& p) const;
-  const Instruction* only_writer(const RunOrder& order, const std::string& scalar) const;
+  using Writers = std::vector<const Instruction*>;
+  const Writers& writers(const RunOrder& order, const std::string& scalar) const;
+  bool same_writers(const std::string& scalar) const;
+  /// The scalar temporaries that decide about `p` without being in its sets.
+  std::set<std::string> scalars_of(const Pair& p) const;
   bool see_one_value(const RunOrder& order, int s, const std::string& scalar,
                      const Map& pairs) const;
   Map with_known_scalars(const Pair& p, Map pairs) const;
@@ -166,10 +170,8 @@ class Legality {
   mutable std::optional<OwnCopies> own_;                                  // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
   mutable std::unordered_map<ValuesKey, std::optional<std::vector<std::string>>, KeyHash> pieces_;
-  /// By variable: the one statement that writes it; null where there are several. Of the reference
-  /// and of the present kernel.
-  mutable std::array<std::optional<std::unordered_map<std::string, const Instruction*>>, 2>
-      writers_;
+  /// By variable: the statements that write it, of the reference and of the present kernel.
+  mutable std::array<std::optional<std::unordered_map<std::string, Writers>>, 2> writers_;
   mutable std::array<std::unordered_map<const void*, Set>, 2> points_;  // by lists of dimensions
   mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;           // answers of determine
   std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;             // answers of loops_keep

@@ -126,13 +126,13 @@ ProofKey Legality::proof_key(const Pair& p) const {
       if (is.trusts(d)) key.trusted[i].push_back(number(d));
   }
   if (p.a == p.b)  // see with_known_scalars
-    for (const std::string& n : key.statements[2].computed)
+    for (const std::string& n : scalars_of(p))
       for (const RunOrder* o : {&is, &was}) {
-        auto& loops = key.bounded_in.emplace_back();
-        const Instruction *writer = only_writer(*o, n), *today = only_writer(is, n);
-        if (!writer || !today || (o == &was && writer->id != today->reference_id())) continue;
+        auto& loops = key.computed_in.emplace_back();
+        if (writers(*o, n).empty() || !same_writers(n)) continue;
         loops.emplace();
-        for (const std::string& i : writer->inames) loops->push_back(number(i));
+        for (const Instruction* writer : writers(*o, n))
+          for (const std::string& i : writer->inames) loops->push_back(number(i));
       }
   for (const std::string& i : is.loops(now(p.a))) key.runs.push_back(runs(i));
   for (const std::string& i : p.equal) key.equal.push_back(number(i));
@@ -179,34 +179,54 @@ ApproximateMap Legality::demanded(const Pair& p) const {
   return out;
 }
 
-/// The one statement of a kernel, either of the two, that writes a scalar; null where there is
-/// none, or several.
-const Instruction* Legality::only_writer(const RunOrder& order, const std::string& scalar) const {
+/// The statements of a kernel, either of the two, that write a scalar.
+const Legality::Writers& Legality::writers(const RunOrder& order, const std::string& scalar) const {
   auto& known = writers_[&order == present_.get()];
   if (!known) {
     known.emplace();
     for (const InsnPtr& i : order.kernel().instructions)
-      for (const std::string& name : writes(*i))
-        if (const auto [it, first] = known->try_emplace(name, i.get()); !first)
-          it->second = nullptr;
+      for (const std::string& name : writes(*i)) (*known)[name].push_back(i.get());
   }
+  static const Writers kNone;
   const auto it = known->find(scalar);
-  return it == known->end() ? nullptr : it->second;
+  return it == known->end() ? kNone : it->second;
+}
+
+/// Whether the statements that write the scalar now are those that wrote it.
+bool Legality::same_writers(const std::string& scalar) const {
+  std::set<std::string> before, today;
+  for (const Instruction* i : writers(ref_->order, scalar)) before.insert(i->id);
+  for (const Instruction* i : writers(*present_, scalar)) today.insert(i->reference_id());
+  return before == today;
+}
+
+std::set<std::string> Legality::scalars_of(const Pair& p) const {
+  const RunOrder& is = *present_;
+  std::set<std::string> read, out;
+  if (is.kernel().temporaries.empty()) return out;
+  for (std::string& n : param_names(points(is, now(p.a)))) read.insert(std::move(n));
+  for (const Access* x : {p.x, p.y})
+    if (x)
+      for (const Expr& e : x->index) collect_reads(e, read);
+  for (const std::string& n : read)
+    if (const Temporary* t = is.kernel().find_temporary(n); t && (!t->shape || t->shape->empty()))
+      out.insert(n);
+  return out;
 }
 
 /// Whether all `pairs` of instances of a statement see the same value of a scalar: they agree on
-/// the loops in which it is computed, and so it is not computed in between.
+/// the loops in which it is computed, so that it is not computed in between.
 bool Legality::see_one_value(const RunOrder& order, int s, const std::string& scalar,
                              const Map& pairs) const {
-  const Instruction* writer = only_writer(order, scalar);
-  if (!writer) return false;
+  if (writers(order, scalar).empty()) return false;
   const std::vector<std::string>& dims = order.dims(s);
   Map agree = universal_map(dims, dims);
-  for (const std::string& i : writer->inames) {
-    const auto at = std::size_t(std::find(dims.begin(), dims.end(), i) - dims.begin());
-    if (at == dims.size()) return false;
-    agree = equate(std::move(agree), at, at);
-  }
+  for (const Instruction* writer : writers(order, scalar))
+    for (const std::string& i : writer->inames) {
+      const auto at = std::size_t(std::find(dims.begin(), dims.end(), i) - dims.begin());
+      if (at == dims.size()) return false;
+      agree = equate(std::move(agree), at, at);
+    }
   return yes(isl_map_is_subset(pairs.get(), agree.get()));
 }
 
@@ -219,8 +239,7 @@ Map Legality::with_known_scalars(const Pair& p, Map pairs) const {
   Set points = domain_of(is.kernel(), is.dims(s));
   std::map<std::string, std::string> known;  // by name: under one that no variable has
   std::vector<std::string> other;
-  for (const std::string& n : param_names(points)) {
-    if (!is.kernel().find_temporary(n)) continue;
+  for (const std::string& n : scalars_of(p)) {
     if (see_one_value(is, s, n, pairs))
       known.emplace(n, n + "'");
     else
@@ -235,9 +254,7 @@ Map Legality::with_known_scalars(const Pair& p, Map pairs) const {
   Map before = isl_map_apply_domain(pairs.copy(), origin.all.copy());
   before = isl_map_apply_range(before.take(), origin.all.copy());
   std::erase_if(known, [&](const auto& name) {
-    const Instruction *writer = only_writer(was, name.first), *today = only_writer(is, name.first);
-    return !writer || writer->id != today->reference_id() ||
-           !see_one_value(was, p.a, name.first, before);
+    return !same_writers(name.first) || !see_one_value(was, p.a, name.first, before);
   });
   Access x = *p.x, y = *p.y;
   for (Access* access : {&x, &y})

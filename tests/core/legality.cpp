@@ -227,6 +227,27 @@ TEST_CASE("legality: elements set and used in two loops under one condition of e
   CHECK(verdict_with("k < m // 2 or c[i, k] % 3 > 0", "") != "legal");
 }
 
+// As CloverLeaf keeps what a kind of field adds.
+TEST_CASE("legality: subscripts of a scalar that several statements set before the loops") {
+  const auto verdict_with = [](const std::string& inside, const std::string& element) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, kind: int32, c: in int32[n], a: float64[3*n, n])\n"
+        "domain {[i, j]: 0 <= i, j < n}\ntemp more: int32\n"
+        "if kind == 0\n more = 0 {id=zero}\nend\nif kind == 1\n more = n {id=some}\nend\n"
+        "for i\n" +
+        inside + "for j\n a[" + element + ", i] = 2.0*j {id=set}\nend\nend\n");
+    return code(tagged(k, {{"j", "simd"}}));
+  };
+  CHECK(verdict_with("", "more + j") == "legal");
+  CHECK(verdict_with("more = c[i] {id=own}\n", "more + j") == "legal");
+  CHECK(verdict_with("", "more*j") != "legal");  // 0, for one of the kinds
+  const Kernel within = parsed(
+      "kernel f(n: int32, c: in int32[n], a: float64[3*n, n])\n"
+      "domain {[i, j]: 0 <= i, j < n}\ntemp more: int32\nmore = 0 {id=zero}\n"
+      "for i\nfor j\n more = c[j] {id=own}\n a[more + j, i] = 2.0*j {id=set}\nend\nend\n");
+  CHECK(code(tagged(within, {{"j", "simd"}})) != "legal");  // each iteration has its own
+}
+
 TEST_CASE("legality: a scalar that iterations hand on") {
   const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\n"
