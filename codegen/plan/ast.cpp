@@ -527,13 +527,19 @@ void tidy_guards(Block& block, const Writes& writes) {
 
 static Exprs asked_by_all(const Block& block);
 
-/// Scalars without which a statement does nothing.
+/// The scalar of `v` and of `not v`; null for other conditions.
+static const Var* flag_of(const Expr& condition) {
+  const auto* n = condition.as<Unary>();
+  return n && n->op == UnaryOp::Not ? n->arg.as<Var>() : condition.as<Var>();
+}
+
+/// Scalars, `v` or `not v`, without which a statement does nothing.
 static Exprs asked_by(const Stmt& s) {
   const auto* loop = std::get_if<Loop>(&s.op);
   if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
   if (const auto* scope = std::get_if<Scope>(&s.op)) {
     Exprs inner = asked_by_all(scope->body);
-    std::erase_if(inner, [&](const Expr& t) { return t.as<Var>()->name == scope->iname; });
+    std::erase_if(inner, [&](const Expr& t) { return flag_of(t)->name == scope->iname; });
     return inner;
   }
   const auto* guard = std::get_if<If>(&s.op);
@@ -541,7 +547,7 @@ static Exprs asked_by(const Stmt& s) {
   Exprs out = terms_of(guard->cond);
   const Exprs inner = asked_by_all(guard->body);
   out.insert(out.end(), inner.begin(), inner.end());
-  std::erase_if(out, [](const Expr& t) { return !t.as<Var>(); });
+  std::erase_if(out, [](const Expr& t) { return !flag_of(t); });
   return out;
 }
 
@@ -650,7 +656,7 @@ static void end_early(Block& block, const Kernel& k, Writers& writers) {
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
     std::erase_if(flags, [&](const Expr& t) {
-      const std::string& name = t.as<Var>()->name;  // has to be known in the loop's head
+      const std::string& name = flag_of(t)->name;  // has to be known in the loop's head
       return name == loop->iname ||
              std::any_of(loop->body.begin(), loop->body.end(), [&](const Stmt& x) {
                const auto* d = std::get_if<Declare>(&x.op);
@@ -658,6 +664,11 @@ static void end_early(Block& block, const Kernel& k, Writers& writers) {
              });
     });
     const Expr saved = saved_condition(*loop, k, writers);
+    // What only says that something is not so ends no loop by itself: compilers take such a
+    // condition out of the loop.
+    if (!saved &&
+        std::none_of(flags.begin(), flags.end(), [](const Expr& t) { return t.as<Var>(); }))
+      continue;
     Exprs all = saved ? terms_of(saved) : Exprs();
     for (const Expr& f : flags)
       if (!holds_term(all, f)) all.push_back(f);
