@@ -20,15 +20,14 @@ namespace {
 class Change {
  public:
   Change(const Kernel& k, const std::string& name, const AssignmentToSubstOptions& o)
-      : k_(k), name_(name), o_(o), reaching_(k, name) {
-    const Mentions mentions(k, name);
+      : k_(k), name_(name), o_(o), reaching_(k, name), mentions_(k, name) {
     for (std::size_t i = 0; i < k.instructions.size(); ++i)
-      if (mentions.read_by(*k.instructions[i])) readers_.push_back(i);
+      if (mentions_.read_by(*k.instructions[i])) readers_.push_back(i);
   }
 
   Kernel run() {
     RuleRewrite rw;
-    rw.about = name_;
+    rw.about = &mentions_;
     rw.replace = [&](const Expr& e, const RulePlace& at) { return replaced(e, at); };
     rw.taken = &names_;
     Kernel out = rewrite_through_rules(k_, rw);
@@ -115,7 +114,7 @@ class Change {
     std::optional<Diagnostic> first;
     for (const int w : writers) {
       if (w == use && writers.size() > 1) continue;
-      const Definition d = definition_of(k_, w, name_);
+      const Definition d = definition_of(k_, w, name_, mentions_);
       if (o_.proof == Proof::LeftOut) return d;
       auto why = reaching_.obstacle(d, use);
       if (!why) return d;
@@ -227,7 +226,9 @@ class Change {
     if (argument && o_.force_retain_argument) return out;
     std::set<std::string> writers;
     const Kernel& now = out;  // with the same instructions, at the same places
-    const Mentions mentions(now, name_);
+    std::optional<Mentions> after;  // new rules are definitions, which do not read the variable
+    if (mentions_.in_rules()) after.emplace(now, name_);
+    const Mentions& mentions = after ? *after : mentions_;
     for (const std::size_t i : readers_)
       if (mentions.read_by(*now.instructions[i]) &&
           reads(now, *now.instructions[i]).contains(name_))
@@ -250,6 +251,7 @@ class Change {
   const std::string& name_;
   const AssignmentToSubstOptions& o_;
   Reaching reaching_;
+  const Mentions mentions_;
   std::vector<std::size_t> readers_;  // of the variable, also through rules, by index
   std::set<std::string> names_;       // of new rules and versions
   std::deque<Made> rules_;            // references into it stay valid

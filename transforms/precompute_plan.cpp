@@ -227,15 +227,14 @@ void PrecomputePlan::name_axes() {
   Kernel named = kernel();  // rules' parameters are names inside of the rules only
   named.rules.clear();
   for (const Rule& r : kernel().rules) named.rules.push_back(Rule{r.name, {}, {}, r.at});
-  std::set<std::string> taken;                  // by axes
-  std::optional<std::set<std::string>> in_use;  // once it takes more than one try
+  std::set<std::string> taken;  // by axes
   const auto take_name = [&](const std::string& base) {
     if (!named.has_name(base) && taken.insert(base).second) return base;
-    if (!in_use) in_use = named.all_names();
+    const std::set<std::string> in_use = named.all_names(base + "_");
     std::string name;
     int n = 0;
     do name = fmt::format("{}_{}", base, n++);
-    while (in_use->contains(name) || !taken.insert(name).second);
+    while (in_use.contains(name) || !taken.insert(name).second);
     return name;
   };
   for (std::size_t a = 0; a < axes.size(); ++a) {

@@ -74,22 +74,25 @@ std::vector<std::string> Kernel::instruction_ids() const {
   return out;
 }
 
-std::set<std::string> Kernel::all_names() const {
+std::set<std::string> Kernel::all_names(std::string_view prefix) const {
   std::set<std::string> out;
+  const auto add = [&](std::string_view name) {
+    if (name.starts_with(prefix)) out.emplace(name);
+  };
   const auto add_set = [&](const Set& s) {
-    for (std::string& n : dim_names(s)) out.insert(std::move(n));
-    for (std::string& n : param_names(s)) out.insert(std::move(n));
+    for (const std::string& n : dim_names(s)) add(n);
+    for (const std::string& n : param_names(s)) add(n);
   };
   for (const Domain& d : domains) add_set(d.set);
   if (assumptions) add_set(assumptions);
-  for (const Argument& a : args) out.insert(a.name);
+  for (const Argument& a : args) add(a.name);
   for (const auto& [name, t] : temporaries) {
-    out.insert(name);
-    if (!t.base_storage.empty()) out.insert(t.base_storage);
+    add(name);
+    if (!t.base_storage.empty()) add(t.base_storage);
   }
   for (const Rule& r : rules) {  // a parameter hides an outer name inside its rule
-    out.insert(r.name);
-    out.insert(r.params.begin(), r.params.end());
+    add(r.name);
+    for (const std::string& p : r.params) add(p);
   }
   return out;
 }

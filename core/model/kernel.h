@@ -169,8 +169,9 @@ struct Kernel {
 
   std::vector<std::string> inames() const;  // domain order
   std::vector<std::string> instruction_ids() const;
-  /// All names in use: inames, parameters, arguments, temporaries, rules.
-  std::set<std::string> all_names() const;
+  /// All names in use: inames, parameters, arguments, temporaries, rules; those that begin with
+  /// `prefix`.
+  std::set<std::string> all_names(std::string_view prefix = {}) const;
   /// Whether it is one of them. Cost: linear, without a set.
   bool has_name(std::string_view name) const;
   /// `base`, or `base_0`, `base_1`, … whichever is free.

@@ -210,8 +210,26 @@ class DataDependent {
     Set all = universe(dims);
     const unsigned at = static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_param));
     all = isl_set_add_dims(all.take(), isl_dim_param, 1);
-    all = isl_set_set_dim_name(all.take(), isl_dim_param, at, ("if " + to_string(p)).c_str());
+    all = isl_set_set_dim_name(all.take(), isl_dim_param, at, name_of(p).c_str());
     return Set(isl_set_fix_si(all.take(), isl_dim_param, at, 1));
+  }
+
+  /// The parameter that stands for a condition of the inames `same_`. Conditions that are the same
+  /// function of the same numbers have one: `d[n] > 0` and `d[8] > 0` where `n` is 8.
+  const std::string& name_of(const Expr& p) const {
+    const auto [it, fresh] = names_.try_emplace(to_string(p), "if " + to_string(p));
+    if (!fresh) return it->second;
+    const std::vector<std::string> dims(same_.begin(), same_.end());
+    Function f;
+    f.body = body_of(p, dims, f.arguments);
+    std::optional<Map> values = to_map(f.arguments, dims);
+    if (!values) return it->second;
+    values = isl_map_intersect_params(values->take(), context_of(r_.order.kernel()).take());
+    for (const Condition& c : conditions_)
+      if (equal(c.body, f.body) && yes(isl_map_is_equal(c.arguments.get(), values->get())))
+        return it->second = c.name;
+    conditions_.push_back({std::move(f.body), std::move(*values), it->second});
+    return it->second;
   }
 
   /// Whether `e` has one value at the instances of `s` and of `anchor`.
@@ -253,6 +271,14 @@ class DataDependent {
   std::set<std::string> same_;
   std::size_t loops_;
   mutable std::map<std::pair<int, int>, CoverKey::Instances> keys_;
+  /// A condition as a function of { same_ -> arguments }.
+  struct Condition {
+    Expr body;
+    Map arguments;
+    std::string name;
+  };
+  mutable std::vector<Condition> conditions_;
+  mutable std::map<std::string, std::string> names_;  // of conditions, by text
 };
 
 /// Unknown integers, such as elements of an array that subscripts are computed from. Equal

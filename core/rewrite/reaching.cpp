@@ -13,7 +13,8 @@ bool writes_to(const Instruction& insn, const std::string& name) {
 
 // ---- Definitions.
 
-Definition definition_of(const Kernel& k, int index, const std::string& name) {
+Definition definition_of(const Kernel& k, int index, const std::string& name,
+                         const Mentions& mentions) {
   const Instruction& insn = *k.instructions[std::size_t(index)];
   const auto bad = [&](const std::string& why) {
     refuse("bad-definition", insn.at, "`{}` cannot become a rule for `{}`: {}", insn.id, name, why);
@@ -22,8 +23,7 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
     bad("it is not an assignment to one variable");
   if (insn.atomic != Atomicity::None) bad("it is atomic");
   if (insn.role != ReductionRole::None) bad("it is part of a reduction");
-  if (Mentions(k, name).read_by(insn) && reads(k, insn).contains(name))
-    bad("it reads what it writes");
+  if (mentions.read_by(insn) && reads(k, insn).contains(name)) bad("it reads what it writes");
   Definition d;
   d.insn = index;
   const Expr& lhs = insn.lhs[0];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/order/order_reference.h"
+#include "core/rewrite/rule_rewrite.h"
 
 /// Which assignment gives the value that a use reads, and whether its right side could be evaluated
 /// at the use instead.
@@ -18,7 +19,9 @@ struct Definition {
 };
 
 /// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is not one.
-Definition definition_of(const Kernel& k, int insn, const std::string& name);
+/// `mentions`: those of `name` in the kernel.
+Definition definition_of(const Kernel& k, int insn, const std::string& name,
+                         const Mentions& mentions);
 
 /// Whether `insn` writes the variable `name`.
 bool writes_to(const Instruction& insn, const std::string& name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -68,6 +69,20 @@ std::vector<bool> ends_instruction(const std::vector<int>& owner) {
   return out;
 }
 
+/// Where each of `instructions` is in `order`, a list of the same ones that gives the order of
+/// their parts again.
+std::vector<int> places_in(const std::vector<InsnPtr>& order,
+                           const std::vector<InsnPtr>& instructions) {
+  std::vector<int> out(instructions.size());
+  std::iota(out.begin(), out.end(), 0);
+  if (order == instructions) return out;
+  std::unordered_map<const Instruction*, int> place;
+  for (std::size_t i = 0; i < order.size(); ++i) place.emplace(order[i].get(), static_cast<int>(i));
+  std::transform(instructions.begin(), instructions.end(), out.begin(),
+                 [&](const InsnPtr& i) { return place.at(i.get()); });
+  return out;
+}
+
 /// Finds statements of an order by their ids, most of them in the order of its list.
 class InList {
  public:
@@ -94,17 +109,16 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const std::vector<int> owner_before = owners(before, was);
   const std::vector<bool> whole_before = ends_instruction(owner_before);
   std::vector<bool> stays(whole_before.size());  // by statement before: its instruction is in both
-  // An order of the instructions that gives this order of their parts again.
-  std::unordered_map<std::string, int> places;
-  for (const InsnPtr& i : linearized(before, was)) places.emplace(i->id, int(places.size()));
+  const std::vector<int> places = places_in(linearized(before, was), before.instructions);
   std::vector<std::pair<int, InsnPtr>> placed;  // where each was, or -1
   placed.reserve(after.instructions.size());
   InList statements(was);
   for (InsnPtr& i : after.instructions) {
     const int s = statements.find(i->id);
-    if (s >= 0 && whole_before[std::size_t(s)]) stays[std::size_t(s)] = true;
-    const auto place = places.find(i->id);
-    placed.emplace_back(s < 0 || place == places.end() ? -1 : place->second, std::move(i));
+    const bool has_place = s >= 0 && whole_before[std::size_t(s)];
+    if (has_place) stays[std::size_t(s)] = true;
+    placed.emplace_back(has_place ? places[std::size_t(owner_before[std::size_t(s)])] : -1,
+                        std::move(i));
   }
   bool sorted = true;
   int last = -1;

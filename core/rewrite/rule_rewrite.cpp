@@ -18,9 +18,7 @@ Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 class Rewriter {
  public:
   Rewriter(const Kernel& k, const RuleRewrite& rw)
-      : k_(k), rw_(rw), versions_(k, rw.taken), rules_(ClosedRules::of(k)) {
-    if (!rw.about.empty()) mentions_.emplace(k, rw.about);
-  }
+      : k_(k), rw_(rw), versions_(k, rw.taken), rules_(ClosedRules::of(k)), mentions_(rw.about) {}
 
   Kernel run() {
     Kernel out = k_;
@@ -104,7 +102,7 @@ class Rewriter {
   RuleVersions versions_;
   const std::shared_ptr<ClosedRules> rules_;
   std::unordered_map<std::string, Expr> bodies_;  // when the place does not matter
-  std::optional<Mentions> mentions_;
+  const Mentions* const mentions_;
   const Instruction* insn_ = nullptr;
   bool expanded_ = false;
 };
@@ -224,6 +222,45 @@ std::string RuleVersions::name_of(const Rule& rule, const Expr& body, std::size_
   return add(std::move(version), rule.name);
 }
 
+namespace {
+
+/// Which rules instructions call, directly or not, by their places in the list.
+std::vector<bool> find_called(const Kernel& k) {
+  std::vector<bool> out(k.rules.size());
+  if (out.empty()) return out;
+  std::unordered_map<std::string_view, std::size_t> rules;
+  std::vector<Expr> bodies;
+  std::uint32_t names = 0;
+  for (const Rule& r : k.rules) {
+    rules.emplace(r.name, bodies.size());
+    bodies.push_back(r.body);
+    names |= name_bit(r.name);
+  }
+  std::vector<std::size_t> queue;
+  const auto look = [&](const Expr& e) {
+    if (!(e.names() & names)) return;
+    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+      const auto r = rules.find(c.name);
+      if (r == rules.end() || out[r->second]) return;
+      out[r->second] = true;
+      queue.push_back(r->second);
+    });
+  };
+  for (const InsnPtr& insn : k.instructions) {
+    for (const Expr& l : insn->lhs) look(l);
+    look(insn->rhs);
+    for (const Expr& p : insn->predicates) look(p);
+  }
+  while (!queue.empty()) {
+    const Expr body = bodies[queue.back()];
+    queue.pop_back();
+    look(body);
+  }
+  return out;
+}
+
+}  // namespace
+
 void RuleVersions::settle(Kernel& out) const {
   if (!versions_.empty()) {
     Rules rules;
@@ -235,18 +272,25 @@ void RuleVersions::settle(Kernel& out) const {
     }
     out.rules = std::move(rules);
   }
-  const std::set<std::string> before = called_rules(k_), after = called_rules(out);
+  const std::vector<bool> called = find_called(out);
+  std::set<std::string> uncalled;
+  std::size_t at = 0;
+  for (const Rule& r : out.rules)
+    if (!called[at++]) uncalled.insert(r.name);
   std::map<std::string, std::string> names;
   for (const auto& [name, all] : versions_) {
-    if (after.contains(name)) continue;
-    const auto first =
-        std::find_if(all.begin(), all.end(), [&](const Rule& v) { return after.contains(v.name); });
+    if (!uncalled.contains(name) && out.find_rule(name)) continue;
+    const auto first = std::find_if(all.begin(), all.end(),
+                                    [&](const Rule& v) { return !uncalled.contains(v.name); });
     if (first != all.end()) names.emplace(first->name, name);
   }
-  erase_if(out.rules, [&](const Rule& r) {
-    const bool own = k_.find_rule(r.name) != nullptr;
-    return !after.contains(r.name) && (!own || before.contains(r.name));
-  });
+  if (!uncalled.empty()) {  // rules that nothing called before stay
+    const std::vector<bool> were_called = find_called(k_);
+    at = 0;
+    for (const Rule& r : k_.rules)
+      if (!were_called[at++]) uncalled.erase(r.name);
+  }
+  erase_if(out.rules, [&](const Rule& r) { return uncalled.contains(r.name); });
   if (names.empty()) return;
   for (Rule& r : out.rules)
     if (const auto it = names.find(r.name); it != names.end()) r.name = it->second;
@@ -284,28 +328,11 @@ Expr substitute_through_rules(const Kernel& k, const Expr& e, const std::map<std
 }
 
 std::set<std::string> called_rules(const Kernel& k) {
-  std::unordered_map<std::string_view, const Rule*> rules;
-  for (const Rule& r : k.rules) rules.emplace(r.name, &r);
+  const std::vector<bool> called = find_called(k);
   std::set<std::string> out;
-  std::vector<Expr> queue;
-  const auto look = [&](const Expr& e) {
-    if (!e) return;
-    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
-      const auto r = rules.find(c.name);
-      if (r != rules.end() && out.insert(r->second->name).second) queue.push_back(r->second->body);
-    });
-  };
-  if (rules.empty()) return out;
-  for (const InsnPtr& insn : k.instructions) {
-    for (const Expr& l : insn->lhs) look(l);
-    look(insn->rhs);
-    for (const Expr& p : insn->predicates) look(p);
-  }
-  while (!queue.empty()) {
-    const Expr e = queue.back();
-    queue.pop_back();
-    look(e);
-  }
+  std::size_t at = 0;
+  for (const Rule& r : k.rules)
+    if (called[at++]) out.insert(r.name);
   return out;
 }
 

@@ -64,6 +64,25 @@ struct RulePlace {
   }
 };
 
+/// Where a kernel names a variable, rules looked through. A parameter of a rule that has the
+/// variable's name counts. Cost of making one: linear in the bodies of the rules.
+class Mentions {
+ public:
+  Mentions(const Kernel& k, std::string name);
+  bool in(const Expr& e) const;
+  /// False only where it is surely not, at constant cost.
+  bool may_be_in(const Expr& e) const { return (e.names() & names_) != 0; }
+  bool in_rule(const std::string& rule) const { return rules_.count(rule) > 0; }
+  bool in_rules() const { return !rules_.empty(); }
+  /// In the reads of the instruction.
+  bool read_by(const Instruction& insn) const;
+
+ private:
+  std::string name_;
+  std::uint32_t names_;                    // bits of its name and of the rules'
+  std::unordered_set<std::string> rules_;  // those that name it, or call one that does
+};
+
 struct RuleRewrite {
   /// The replacement of an expression; nothing: its parts are visited. May be empty.
   std::function<std::optional<Expr>(const Expr&, const RulePlace&)> replace = {};
@@ -75,27 +94,9 @@ struct RuleRewrite {
   std::set<std::string>* taken = nullptr;
   /// The answers do not depend on the place: each rule is walked once.
   bool same_everywhere = false;
-  /// The variable to rewrite: expressions that do not name it, here or in the rules that they call,
-  /// stay as they are and are not walked. Empty: all are walked.
-  std::string about = {};
-};
-
-/// Where a kernel names a variable, rules looked through. A parameter of a rule that has the
-/// variable's name counts. Cost of making one: linear in the bodies of the rules.
-class Mentions {
- public:
-  Mentions(const Kernel& k, std::string name);
-  bool in(const Expr& e) const;
-  /// False only where it is surely not, at constant cost.
-  bool may_be_in(const Expr& e) const { return (e.names() & names_) != 0; }
-  bool in_rule(const std::string& rule) const { return rules_.count(rule) > 0; }
-  /// In the reads of the instruction.
-  bool read_by(const Instruction& insn) const;
-
- private:
-  std::string name_;
-  std::uint32_t names_;                    // bits of its name and of the rules'
-  std::unordered_set<std::string> rules_;  // those that name it, or call one that does
+  /// Where the kernel names the variable to rewrite: other expressions stay as they are and are not
+  /// walked. Null: all are walked.
+  const Mentions* about = nullptr;
 };
 
 /// `k` with `rw` done to all expressions that instructions read: right sides, predicates and the

@@ -136,12 +136,21 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
   return changed ? Expr(outer, e.at()) : e;
 }
 
+/// Whether some expression may have a call; false only where it surely has none.
+bool RuleCalls::may_be_in(const Instruction& insn) const {
+  const auto here = [&](const Expr& e) { return (e.names() & names_) != 0; };
+  return std::any_of(insn.lhs.begin(), insn.lhs.end(), here) || here(insn.rhs) ||
+         std::any_of(insn.predicates.begin(), insn.predicates.end(), here);
+}
+
 InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f, RuleVersions& versions) const {
+  if (!may_be_in(*insn)) return insn;
   Walk walk{*insn, f, &versions, {StackLevel{insn->id, insn->tags}}};
   return rewrite_places(insn, [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }
 
 void RuleCalls::visit(const InsnPtr& insn, const Visit& f) const {
+  if (!may_be_in(*insn)) return;
   Walk walk{*insn, f, nullptr, {StackLevel{insn->id, insn->tags}}};
   rewrite_places(insn, [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }
@@ -355,10 +364,14 @@ std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
   for (const TreePath& path : tree().paths) {
     const std::vector<std::string>& nest = path.loops();
     if (!seen.insert(&nest).second) continue;
-    for (const std::string& l : nest) {
-      const std::set<std::string> around(nest.begin(), nest.end());
-      const auto [it, first] = all_in.try_emplace(l, around);
-      if (!first) std::erase_if(it->second, [&](const std::string& o) { return !around.count(o); });
+    for (const std::string& l : loops) {
+      const auto has = [&](const std::string& o) {
+        return std::find(nest.begin(), nest.end(), o) != nest.end();
+      };
+      if (!has(l)) continue;
+      const auto [it, first] = all_in.try_emplace(l);
+      if (first) it->second.insert(nest.begin(), nest.end());
+      std::erase_if(it->second, [&](const std::string& o) { return !has(o); });
     }
   }
   std::set<std::string> out = needed;

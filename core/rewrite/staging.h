@@ -40,6 +40,7 @@ class RuleCalls {
   struct Walk;
   std::optional<Expr> at_node(Walk& walk, const Expr& e, const Place& at) const;
   bool selected(const Walk& walk, const Call& call) const;
+  bool may_be_in(const Instruction& insn) const;
   const Kernel& k_;
   std::string rule_, tag_;
   Match within_;

@@ -227,6 +227,26 @@ TEST_CASE("legality: elements set and used in two loops under one condition of e
   CHECK(verdict_with("k < m // 2 or c[i, k] % 3 > 0", "") != "legal");
 }
 
+TEST_CASE("legality: conditions that are one where parameters have their values") {
+  const auto verdict_with = [](const std::string& other, const std::string& assumption) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, c: in int32[2*n + 8], a: float64[n])\n"
+        "domain {[i]: 0 <= i < n}\nassume " +
+        assumption +
+        "\n"
+        "for i\nif c[i + n] > 0\n <> t = 1.0 {id=set}\nend\n"
+        "if not (" +
+        other + " > 0)\n t = 2.0 {id=else}\nend\na[i] = t {id=use}\nend\n");
+    return code(tagged(k, {{"i", "par"}}));
+  };
+  CHECK(verdict_with("c[i + n]", "n > 0") == "legal");
+  CHECK(verdict_with("c[i + 8]", "n = 8") == "legal");
+  CHECK(verdict_with("c[i + 2*n - 8]", "n = 8") == "legal");
+  CHECK(verdict_with("c[i + 8]", "n >= 8") != "legal");
+  CHECK(verdict_with("c[i + 7]", "n = 8") != "legal");
+  CHECK(verdict_with("c[2*i + 8]", "n = 8") != "legal");
+}
+
 // As CloverLeaf keeps what a kind of field adds.
 TEST_CASE("legality: subscripts of a scalar that several statements set before the loops") {
   const auto verdict_with = [](const std::string& inside, const std::string& element) {
