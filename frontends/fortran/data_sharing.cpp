@@ -114,9 +114,11 @@ class Sharing {
         return true;
       }
       Body& inmost = loop_that_reduces(r.variable, body);
+      std::string variable = r.variable;
       if (assigns_deeper(inmost, r.variable) ||
           (&inmost != &body && assignments(inmost, r.variable) > 1))
-        put_together(r, v->second.type, x.at, inmost);
+        variable = put_together(r, v->second.type, x.at, inmost);
+      reduce_in_lanes({r.op, variable}, inmost);
       return false;
     });
     outermost.directive = std::make_shared<const Directive>(std::move(rest));
@@ -152,6 +154,27 @@ class Sharing {
     }
   }
 
+  /// Loops inside of one that reduces are those of lanes, without a clause for the variable: the
+  /// lanes reduce as well, since `body` does nothing else with the variable.
+  static void reduce_in_lanes(const Directive::Reduction& r, Body& body) {
+    for (Statement& s : body) {
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->tag == "simd") {
+        const auto& known = d->directive->reductions;
+        const bool told = std::any_of(known.begin(), known.end(),
+                                      [&](const auto& k) { return k.variable == r.variable; });
+        if (told || !assigns(*d->body, r.variable)) continue;
+        Directive with = *d->directive;
+        with.reductions.push_back(r);
+        d->directive = std::make_shared<const Directive>(std::move(with));
+      } else {
+        for (auto* inner : bodies(s)) {
+          *inner = std::make_shared<Body>(**inner);
+          reduce_in_lanes(r, **inner);
+        }
+      }
+    }
+  }
+
   static std::size_t assignments(const Body& body, const std::string& variable) {
     std::size_t n = 0;
     each(body, [&](const Statement& s) {
@@ -162,8 +185,9 @@ class Sharing {
   }
 
   /// Each iteration accumulates into a variable of its own, which goes to the common one at its
-  /// end.
-  void put_together(const Directive::Reduction& r, const Type& type, const Span& at, Body& body) {
+  /// end: the name of that variable.
+  std::string put_together(const Directive::Reduction& r, const Type& type, const Span& at,
+                           Body& body) {
     const Expr part = new_scalar(r_, r.variable + "_part", type, at);
     Expr whole;
     gather(body, r.variable, part, whole);
@@ -175,6 +199,7 @@ class Sharing {
                                     : call(r.op, {whole, part}, at);
     body.insert(body.begin(), {at, Assignment{part, none}});
     body.push_back({at, Assignment{whole, both}});
+    return written_name(part);
   }
 
   /// Puts `part` in the place of the variable or of its one element, which `whole` gets.

@@ -288,6 +288,48 @@ end
   same_as_gfortran(text, {{{"n", "0"}, {"m", "2"}}, {{"n", "3"}, {"m", "5"}}});
 }
 
+// As CloverLeaf's field_summary and calc_dt.
+TEST_CASE("fortran: lanes inside of a loop that reduces, without a clause of their own, reduce") {
+  const auto text = [](const std::string& last) {
+    return R"(
+subroutine summary(n, m, a, vol, small)
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(n, m)
+  real(8), intent(inout) :: vol
+  real(8), intent(out) :: small
+  integer i, j
+  real(8) t
+  small = 10
+  !$omp parallel do private(t) reduction(+: vol) reduction(min: small)
+  do j = 1, m
+    !$omp simd
+    do i = 1, n
+      t = a(i, j)
+      if (t > 0.5d0) t = 2*t
+      vol = vol + t
+      )" + last +
+           R"(
+    end do
+  end do
+end
+)";
+  };
+  const std::string both = text("small = min(small, t, 3*t)");
+  const Kernel k = import(both).transformed.at(0);
+  CHECK(k.iname_tags.at("i").text == "simd");
+  CHECK(k.iname_tags.at("j").text == "par");
+  const std::string code = generate(k, Target::OpenMP).source;
+  CHECK(code.find("#pragma omp simd reduction(+:acc_i) reduction(min:acc_i_0)") !=
+        std::string::npos);
+  same_as_gfortran(both, {{{"n", "0"}, {"m", "2"}}, {{"n", "37"}, {"m", "5"}}});
+  // What is used in another way too is not theirs to reduce.
+  std::string refusal;
+  try {
+    import(text("if (t < small) small = t"));
+  } catch (const Error& e) { refusal = e.diagnostics().at(0).code; }
+  CHECK(refusal == "unsupported");
+}
+
 namespace {
 /// Its directive is used, and the values are gfortran's, which leaves it out, where it says the
 /// same.
