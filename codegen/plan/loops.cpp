@@ -400,6 +400,7 @@ class LoopMaker {
     std::optional<Expr> out;
     const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
+      rest = isl_set_compute_divs(rest.take());
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
     return built ? out : from_set(rest);
@@ -523,7 +524,8 @@ class LoopMaker {
     AstBuild build = build_within(context, isl_set_get_space(range.get()));
     isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname().c_str(), nullptr));
     build = isl_ast_build_set_iterators(build.take(), names);
-    Set domain = isl_set_set_tuple_name(range.copy(), "S");
+    // isl simplifies the conditions that it finds only where it knows what integers exist in them.
+    Set domain = isl_set_set_tuple_name(isl_set_compute_divs(range.copy()), "S");
     Map schedule = isl_set_identity(domain.take());
     schedule = isl_map_reset_tuple_id(schedule.take(), isl_dim_out);
     AstNode ast =

@@ -343,6 +343,16 @@ TEST_CASE("loops: all that generating code asks is within its budget") {
 }
 
 // Differential test, seed 2310213: the cases of all pieces of pieces took the phase's budget.
+TEST_CASE("loops: a domain of which isl does not know what integers exist in it") {
+  const std::string text = code(
+      "kernel f(n: int32, a: float32[n + 60])\n"
+      "domain {[j]: exists e: 5 + j <= 2e <= 6 + j and 3*floor((e)/4) <= -3 + e and "
+      "28*floor((e)/4) > -n + 4j + e}\n"
+      "assume n >= 5\na[j + 8] = 1\n",
+      Target::C);
+  CHECK(text.find("a[j + 8] = 1.0f;") != std::string::npos);
+}
+
 TEST_CASE("loops: a condition on pieces of pieces is evaluated as it is written") {
   Kernel k = kernel(R"(
 kernel f(n: int32, p: int32[n + 4])
