@@ -285,7 +285,8 @@ std::vector<Kernel> load_kernels(const Common& c,
   if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
   for (const FortranFile::LeftOut& l : fortran.left_out)
     if (!c.kernels.empty() && c.means(l.name)) throw Error(l.why);
-  for (const Diagnostic& d : fortran.warnings) warn(c, d);
+  for (const FortranFile::Warning& w : fortran.warnings)
+    if (c.means(w.routine)) warn(c, w.what);
   const std::vector<Kernel> read_kernels = kernels;
   if (before) *before = kernels;
   for (const Kernel& k : kernels)

@@ -162,7 +162,7 @@ int push_fortran(lua_State* L, State& s, const std::string& name, std::string te
     file = parse_fortran(source);
   }
   if (s.options().warn)
-    for (const Diagnostic& d : file.warnings) s.options().warn(d);
+    for (const FortranFile::Warning& w : file.warnings) s.options().warn(w.what);
   std::vector<Kernel> kernels = std::move(file.kernels);
   for (const FortranFile::Transform& t : file.transforms)
     kernels = run_transform_script(t.source, kernels, s.options(), t.code.c_str());

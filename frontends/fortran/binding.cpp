@@ -335,7 +335,7 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
 /// axis.
 void Binding::match(const Variable& dummy, View& v, bool from_element) const {
   const auto refuse = [&](std::string_view why) {
-    throw Error(
+    throw NotByAxes(
         Diagnostic{"unsupported",
                    fmt::format("the argument `{}` of `{}` is not part of `{}` axis by axis: {}",
                                dummy.name, bare_name(callee_.name), v.array, why),

@@ -4,6 +4,13 @@
 
 namespace moonloop::fortran {
 
+/// An argument whose elements are no part of the caller's array axis by axis, which Fortran allows:
+/// they follow one another in memory.
+class NotByAxes : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The dummy arguments of a call as the caller has them.
 ///
 /// A scalar is the caller's variable or element, its value where it stays as it is, or a copy. An
@@ -12,7 +19,7 @@ class Binding {
  public:
   /// Adds to `before` what comes before the called routine's body and to `after` what comes after
   /// it, and new variables to `caller`. `assigned`: the caller's variables that are assigned before
-  /// the call. Fails `unsupported`.
+  /// the call. Fails `unsupported`, with NotByAxes where that is the reason.
   Binding(Routine& caller, const Routine& callee, Exprs arguments, const std::vector<Routine>& all,
           const std::set<std::string>& assigned, const Span& at, Body& before, Body& after);
 

@@ -86,6 +86,7 @@ void AssignedNames::note_all_outer(const Routine& r, std::set<std::string>& out)
 void AssignedNames::add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                              std::set<std::string>& out) const {
   const Routine* f = find_routine(all_, name);
+  if (f && !f->errors.empty()) f = nullptr;  // what it does is not known
   const std::set<std::string>* assigned = nullptr;
   if (f) {
     if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;

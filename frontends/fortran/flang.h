@@ -126,6 +126,9 @@ std::string procedure_name(const ev::ProcedureDesignator& p);
 /// Whether at most the interface of a procedure is known here; the input may still have it next to
 /// the routine. Fails `unsupported` where that interface asks for more than addresses.
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at);
+/// How a routine of the input that is no part of a module or of another routine is called by
+/// addresses; nothing where its interface asks for more than these.
+std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine);
 /// The elements of a constant, the first axis fastest.
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at);
 

@@ -737,6 +737,41 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
   return symbol ? routine_name(*symbol) : p.GetName();
 }
 
+namespace {
+
+/// A dummy argument that is passed by its address, and its length where it is of characters.
+bool is_plain(const sem::Symbol& dummy) {
+  const auto* object = dummy.detailsIf<sem::ObjectEntityDetails>();
+  return object && !object->IsAssumedShape() && !object->IsAssumedRank() &&
+         !dummy.attrs().HasAny(
+             {sem::Attr::VALUE, sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ALLOCATABLE});
+}
+
+}  // namespace
+
+std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
+  const sem::Symbol& s = routine.GetUltimate();
+  const auto* d = s.detailsIf<sem::SubprogramDetails>();
+  if (!d || d->isInterface() || !s.owner().IsGlobal() ||
+      s.attrs().HasAny({sem::Attr::BIND_C, sem::Attr::ELEMENTAL}))
+    return std::nullopt;
+  for (const sem::Symbol* dummy : d->dummyArgs()) {
+    const auto type = dummy ? ev::DynamicType::From(*dummy) : std::nullopt;
+    if (!type || !is_plain(*dummy) || type->category() == TypeCategory::Derived)
+      return std::nullopt;
+  }
+  if (!d->isFunction()) return Routine::ByAddress{};
+  const sem::Symbol& result = d->result();
+  const auto type = ev::DynamicType::From(result);
+  if (!type || result.Rank() > 0 ||
+      result.attrs().HasAny({sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
+    return std::nullopt;
+  if (type->category() == TypeCategory::Logical && type->kind() == 4)
+    return Routine::ByAddress{Type(Scalar::Bool)};
+  const std::optional<Type> gives = numeric_type(*type);
+  return gives ? std::optional(Routine::ByAddress{gives}) : std::nullopt;
+}
+
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
   const sem::Symbol& s = procedure.GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();
@@ -749,10 +784,7 @@ bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
   if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
   for (const sem::Symbol* dummy : d->dummyArgs()) {
     if (!dummy) refuse("an alternate return");
-    const auto* object = dummy->detailsIf<sem::ObjectEntityDetails>();
-    if (!object || object->IsAssumedShape() ||
-        dummy->attrs().HasAny(
-            {sem::Attr::VALUE, sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
+    if (!is_plain(*dummy))
       refuse(fmt::format("the argument `{}`, which is not a plain variable or array,",
                          dummy->name().ToString()));
   }

@@ -226,6 +226,7 @@ class Units {
     r.host = host;
     r.at = places_.of(name.source);
     r.elsewhere = elsewhere_;
+    r.by_address = by_address(*name.symbol);
     if (host.empty()) r.home = home_;
     const UnknownModules around =
         std::exchange(around_, used_by(std::get<fp::SpecificationPart>(s.t)));

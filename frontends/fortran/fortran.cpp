@@ -51,7 +51,7 @@ Diagnostic warning_of(const FortranFile::LeftOut& l) {
 
 /// What such a directive allows is proved where a script asks for it. One warning about directives,
 /// one about clauses.
-void warn_of_unheeded(const fortran::Routine& r, std::vector<Diagnostic>& out) {
+void warn_of_unheeded(const fortran::Routine& r, std::vector<FortranFile::Warning>& out) {
   for (const bool clauses : {false, true}) {
     const fortran::WithoutEffect* first = nullptr;
     int more = -1;
@@ -62,14 +62,27 @@ void warn_of_unheeded(const fortran::Routine& r, std::vector<Diagnostic>& out) {
     }
     if (!first) continue;
     const std::string rest = more > 0 ? fmt::format(" ({} more in `{}`)", more, r.name) : "";
-    out.push_back({"unused-directive",
-                   (clauses ? fmt::format("the clause `{}`", first->clause)
-                            : "this directive for compilers") +
-                       " has no effect" + rest,
-                   {first->at, {}},
-                   {},
-                   "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"});
+    out.push_back({r.name,
+                   {"unused-directive",
+                    (clauses ? fmt::format("the clause `{}`", first->clause)
+                             : "this directive for compilers") +
+                        " has no effect" + rest,
+                    {first->at, {}},
+                    {},
+                    "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"}});
   }
+}
+
+/// Calls of routines of the file are their bodies, but for these.
+void warn_of_kept_calls(const fortran::Routine& r, std::vector<FortranFile::Warning>& out) {
+  for (const fortran::Routine::KeptCall& k : r.kept_calls)
+    out.push_back({r.name,
+                   {"kept-call",
+                    fmt::format("the call of `{}` in `{}` stays a call of what the file has",
+                                k.callee, r.name),
+                    {k.at, {}},
+                    {{k.why.where.at, k.why.text}},
+                    {}}});
 }
 
 /// The errors that do not follow from another one of them, which is their note; each once, also
@@ -113,6 +126,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       if (!r.errors.empty()) throw Error(std::move(r.errors));
       fortran::settle_independence(r);
       warn_of_unheeded(r, out.warnings);
+      warn_of_kept_calls(r, out.warnings);
       fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
       out.kernels.push_back(std::move(lowered.kernel));
       r.home.outputs = std::move(lowered.outputs);
@@ -126,7 +140,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
               out.kernels.back().name}});
     } catch (const Error& e) {
       out.left_out.push_back({r.name, r.at, e.diagnostics()});
-      out.warnings.push_back(warning_of(out.left_out.back()));
+      out.warnings.push_back({r.name, warning_of(out.left_out.back())});
     }
   for (const fortran::Block& b : blocks.transforms)
     steps.push_back({b.order, {b.at.source, fortran::transform_text(b), {}}});

@@ -46,8 +46,12 @@ struct FortranFile {
     std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
   };
   std::map<std::string, Home> homes;  // by routine
-  /// About units that are left out, and directives that have no effect.
-  std::vector<Diagnostic> warnings;
+  /// About units that are left out, directives that have no effect, and calls that stay.
+  struct Warning {
+    std::string routine;
+    Diagnostic what;
+  };
+  std::vector<Warning> warnings;
 };
 
 /// What becomes of directives of OpenMP and OpenACC: steps that are proved, steps that are trusted

@@ -38,14 +38,19 @@ std::string say_where_stopped(Routine& f) {
   return flag.as<Var>()->name;
 }
 
+void keep_call(Routine& r, const std::string& callee, const Span& at, const Diagnostic& why) {
+  const auto same = [&](const Routine::KeptCall& k) { return k.callee == callee; };
+  if (std::none_of(r.kept_calls.begin(), r.kept_calls.end(), same))
+    r.kept_calls.push_back({callee, at, why});
+}
+
 /// The calls in one routine; the called routines have none of their own.
 class Calls {
  public:
-  /// `again`: routines that call themselves, by way of others too, and are called as those of other
-  /// files are.
+  /// `outside`: routines that are called as those of other files are.
   Calls(Routine& r, const std::vector<Routine>& all, const AssignedNames& names,
-        const std::set<std::string>& again)
-      : r_(r), all_(all), names_(names), again_(again) {}
+        const std::set<std::string>& outside)
+      : r_(r), all_(all), names_(names), outside_(outside) {}
 
   void run() { r_.body = body(r_.body); }
 
@@ -98,7 +103,7 @@ class Calls {
     const auto* c = e.as<Cast>();
     if (!c) return Expr();
     const std::string name = called(c->arg, kFunction);
-    if (name.empty() || find_routine(all_, name)) return Expr();
+    if (name.empty() || (find_routine(all_, name) && !outside_.contains(name))) return Expr();
     SubroutineCall x{name, {}};
     for (const Expr& a : c->arg.as<Call>()->args)
       x.arguments.push_back(without_functions(a, at, out));
@@ -146,11 +151,32 @@ class Calls {
     SubroutineCall x{c.name, {}, {}, c.output};
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
     const Routine* f = find_routine(all_, c.name);
-    if (f && !again_.contains(c.name)) {
+    const bool inside = f && !outside_.contains(c.name);
+    if (inside && f->by_address && !f->function) {
+      if (put_where_it_fits(*f, x, at, out)) return;
+    } else if (inside) {
       put(*f, x.arguments, at, out);
       return;
     }
     outside(std::move(x), at, out);
+  }
+
+  /// Adds the body of `f`, unless its arrays have other axes than the caller's: then its call stays
+  /// one.
+  bool put_where_it_fits(const Routine& f, const SubroutineCall& x, const Span& at, Body& out) {
+    auto variables = r_.variables;
+    auto assigned = assigned_;
+    const std::size_t before = out.size();
+    try {
+      put(f, x.arguments, at, out);
+      return true;
+    } catch (const NotByAxes& e) {
+      keep_call(r_, f.name, at, e.diagnostics().front());
+      r_.variables = std::move(variables);
+      assigned_ = std::move(assigned);
+      out.resize(before);
+      return false;
+    }
   }
 
   /// An argument as a routine of another file gets it.
@@ -188,11 +214,27 @@ class Calls {
     return number;
   }
 
-  /// A call of a routine in another file.
+  /// A scalar of the same value. Characters stay what they are.
+  Expr copied(const Var& v, const Span& at, Body& out) {
+    const Variable& from = r_.variables.at(v.name);
+    if (from.character || from.logical) return var(v.name, at);
+    const Expr copy = new_scalar(r_, v.name, from.type, at);
+    out.push_back({at, Assignment{copy, var(v.name, at)}});
+    return copy;
+  }
+
+  /// A call of a routine in another file, or of one that is called like these.
   void outside(SubroutineCall x, const Span& at, Body& out) {
     Body after;
-    for (Expr& a : x.arguments)
+    const Routine* known = find_routine(all_, x.name);
+    const std::set<std::string> changed =
+        known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
+    for (Expr& a : x.arguments) {
+      const auto* v = a.as<Var>();
+      if (known && v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
+        a = copied(*v, at, out);  // which the call does not seem to change then
       if (!as_text(a) && !as_letters(a)) a = passed(x, a, at, out, after);
+    }
     out.push_back({at, std::move(x)});
     append(std::move(after), out);
   }
@@ -200,7 +242,7 @@ class Calls {
   Routine& r_;
   const std::vector<Routine>& all_;
   const AssignedNames& names_;
-  const std::set<std::string>& again_;
+  const std::set<std::string>& outside_;
   std::set<std::string> assigned_;  // by earlier statements
 };
 
@@ -277,17 +319,45 @@ class Inlining {
     state = State::Open;
     Routine& r = all_[i];
     if (r.errors.empty()) try {
-        const std::set<std::string> again = finish_callees(r);
+        const std::set<std::string> outside = finish_callees(r);
+        type_functions(r.body, outside);
         expand_arrays(r, all_);
-        Calls(r, all_, *assigned_, again).run();
+        Calls(r, all_, *assigned_, outside).run();
         remove_early_exits(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
   }
 
-  /// Gives those that are being inlined already, as they call themselves.
-  std::set<std::string> finish_callees(const Routine& r) {
-    std::set<std::string> again;
+  /// Puts conversions to their types around the values of functions that are called `outside`, as
+  /// those of other files have them.
+  void type_functions(Body& body, const std::set<std::string>& outside) const {
+    const std::function<Expr(const Expr&)> typed = [&](const Expr& e) -> Expr {
+      const auto* c = e.as<Cast>();
+      const bool known = c && !called(c->arg, kFunction).empty();
+      const Expr inner =
+          known ? map_children(e, [&](const Expr& f) { return map_children(f, typed); })
+                : map_children(e, typed);
+      const std::string name = called(inner, kFunction);
+      return outside.contains(name)
+                 ? Expr(Cast{*find_routine(all_, name)->by_address->gives, inner}, e.at())
+                 : inner;
+    };
+    if (outside.empty()) return;
+    for (Statement& s : body) {
+      expressions(s, [&](Expr& e) {
+        if (e) e = typed(e);
+      });
+      for (auto* inner : bodies(s)) {
+        *inner = std::make_shared<Body>(**inner);
+        type_functions(**inner, outside);
+      }
+    }
+  }
+
+  /// Gives those that are called as routines of other files are: those that are being inlined
+  /// already, as they call themselves, and those that are no kernels.
+  std::set<std::string> finish_callees(Routine& r) {
+    std::set<std::string> outside;
     for (const auto& [name, at] : calls_of(r.body)) {
       const Routine* f = find_routine(all_, name);
       if (!f) continue;
@@ -298,11 +368,16 @@ class Inlining {
                "`{}`, which calls itself and is not a subroutine by itself, is not supported in "
                "Fortran kernels",
                bare_name(name));
-        again.insert(name);
+        outside.insert(name);
         continue;
       }
       finish(number);
       if (f->errors.empty()) continue;
+      if (f->by_address) {
+        outside.insert(name);
+        keep_call(r, name, at, f->errors.front());
+        continue;
+      }
       Diagnostic d{
           "unsupported",
           fmt::format("the call of `{}`, which is not a kernel, is not supported in Fortran "
@@ -315,7 +390,7 @@ class Inlining {
       d.notes.push_back({why.where.at, why.text});
       throw Error(std::move(d));
     }
-    return again;
+    return outside;
   }
 
   std::vector<Routine> all_;

@@ -169,7 +169,8 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
       const std::string name = called(x, prefix);
       if (name.empty()) continue;
       const Routine* f = find_routine(all, name);
-      if (!f) return lit(0);  // of another file: the conversion around it has the type
+      // Of another file, or no kernel: the conversion around it has the type.
+      if (!f || !f->errors.empty()) return lit(0);
       if (!f->function)
         fail("unsupported", x.at(), "the call of `{}` is not supported in Fortran kernels", name);
       const Variable& v = result_of(*f);

@@ -169,6 +169,19 @@ struct Routine {
   std::vector<WithoutEffect> without_effect;
   std::vector<Span> independent;  // IVDEP
   bool elsewhere = false;         // in a file that is read for its modules
+  /// How it can be called where it is no kernel: by the addresses of its arguments, as a routine of
+  /// another file. Null: it cannot.
+  struct ByAddress {
+    std::optional<Type> gives;  // a function
+  };
+  std::optional<ByAddress> by_address;
+  /// Calls of routines of the input that stay calls, each callee once, and what is in the way.
+  struct KeptCall {
+    std::string callee;
+    Span at;
+    Diagnostic why;
+  };
+  std::vector<KeptCall> kept_calls;
   std::shared_ptr<const UnknownModules> unknown;
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };

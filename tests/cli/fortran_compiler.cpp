@@ -100,6 +100,74 @@ TEST_CASE("fc: files in fixed form, definitions and folders of the command") {
   CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
 }
 
+// As BLAS, whose routines call XERBLA, and programs that pass parts of arrays.
+TEST_CASE("fc: routines that call what is no kernel") {
+  const Folder f;
+  f.write("k.f", R"(      SUBROUTINE SWEEP(N, A, INFO)
+      INTEGER N, INFO, J, M
+      DOUBLE PRECISION A(N, N), NORM
+      INFO = 0
+      IF (N .GT. 3) THEN
+        INFO = -N
+        CALL COMPLAIN('SWEEP ', -INFO)
+        RETURN
+      END IF
+      M = N*N
+      CALL FILL(M, A, 2.0D0)
+      DO J = 1, N
+        A(J, J) = A(J, J) + NORM('F', M, A)
+        CALL STEP(N, A(1, J), INFO)
+      END DO
+      END
+      SUBROUTINE COMPLAIN(WHO, INFO)
+      CHARACTER*(*) WHO
+      INTEGER INFO
+      WRITE (*, '(A, A, I3)') ' ** ', WHO, INFO
+      END
+      SUBROUTINE FILL(M, X, S)
+      INTEGER M, I
+      DOUBLE PRECISION X(M), S
+      DO I = 1, M
+        X(I) = S + I
+      END DO
+      END
+      SUBROUTINE STEP(N, X, INFO)
+      INTEGER N, INFO
+      DOUBLE PRECISION X(N)
+      CHARACTER*8 TEXT
+      TEXT = 'done'
+      X(1) = X(1)/2
+      IF (TEXT .EQ. 'done') INFO = INFO + N
+      END
+      DOUBLE PRECISION FUNCTION NORM(KIND, M, X)
+      CHARACTER KIND
+      CHARACTER*3 OWN
+      INTEGER M, I
+      DOUBLE PRECISION X(M)
+      OWN = KIND
+      NORM = 0
+      IF (OWN .NE. 'F') RETURN
+      DO I = 1, M
+        NORM = NORM + X(I)**2
+      END DO
+      NORM = SQRT(NORM)
+      END
+)");
+  f.write("main.f90",
+          "program p\n  real(8) :: a(3, 3)\n  integer :: info\n  a = 1\n"
+          "  call sweep(3, a, info)\n  print *, a, info\n  call sweep(4, a, info)\n"
+          "  print *, info\nend program\n");
+  REQUIRE(shell("gfortran -O1 -c k.f -o b.o && gfortran -o before main.f90 b.o", f.str()).status ==
+          0);
+  const Outcome made = tool("fc --kernel sweep -- gfortran -O1 -c k.f -o a.o", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(has(symbols(f, "a.o"), "sweep_of_c"));
+  REQUIRE(shell("gfortran -o after main.f90 a.o", f.str()).status == 0);
+  const Outcome before = shell("./before", f.str());
+  CHECK(has(before.out, " ** SWEEP   4"));
+  CHECK(shell("./after", f.str()).out == before.out);
+}
+
 TEST_CASE("fc: what cannot be, and what compilers refuse") {
   const Folder f;
   f.write("solver.f90", kSolver);

@@ -418,17 +418,7 @@ TEST_CASE("fortran: calls that no kernel can say") {
         "`s`, which calls itself and is not a subroutine by itself, is not supported in Fortran "
         "kernels [unsupported]");
   CHECK(calling("b(2)", "subroutine f(x)\nreal :: x\nx = 1") == "");
-  CHECK(
-      calling("a(2, 3)", "subroutine f(x)\nreal :: x(*)\nx(1) = 1") ==
-      "the argument `x` of `f` is not part of `a` axis by axis: it may reach over the end of axis "
-      "1 [unsupported]");
   CHECK(calling("n, a(1, 3)", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") == "");
-  CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") ==
-        "the argument `x` of `f` is not part of `a` axis by axis: it has 2 axes, the argument 1 "
-        "[unsupported]");
-  CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(2*n, n)\nx(1, 1) = 1") ==
-        "the argument `x` of `f` is not part of `a` axis by axis: its axis 1 has another length "
-        "[unsupported]");
   CHECK(calling("k(1) + 1", "subroutine f(i)\ninteger i\ni = 1") ==
         "`f` assigns its argument `i`, and what is passed is not a variable [unsupported]");
   CHECK(calling("k", "subroutine f(i)\ninteger i\ni = 1") ==
@@ -437,6 +427,54 @@ TEST_CASE("fortran: calls that no kernel can say") {
         "the argument `x` of `f` is an array, and `n` is none [unsupported]");
   CHECK(calling("b(1)", "subroutine f(i)\ninteger i\ni = 1") ==
         "the argument `i` of `f` is of type int32, and `b` of type float32 [unsupported]");
+}
+
+TEST_CASE("fortran: calls of what is no kernel, or has other axes, stay calls") {
+  // A caller in the same module, which has no other way, and one outside of modules.
+  const auto error = [](const std::string& arguments, const std::string& callee) {
+    return error_of([&] {
+      import("module m\ncontains\nsubroutine s(n, a)\ninteger :: n\nreal :: a(n, n)\ncall f(" +
+             arguments + ")\nend\n" + callee + "\nend\nend\n");
+    });
+  };
+  const auto kept = [](const std::string& arguments, const std::string& callee) {
+    const FortranFile file = parse_fortran(
+        test::fortran_source("subroutine s(n, a)\ninteger :: n\nreal :: a(n, n)\ncall f(" +
+                             arguments + ")\nend\n" + callee + "\nend\n"));
+    std::string out;
+    for (const auto& [routine, d] : file.warnings)
+      if (d.code == "kept-call") out += d.text + ": " + d.notes.at(0).text;
+    CHECK(file.kernels.at(0).externals.count("f") == (out.empty() ? 0 : 1));
+    return out;
+  };
+  const std::string stays = "the call of `f` in `s` stays a call of what the file has: ";
+  for (const auto& [arguments, callee, why] : std::vector<std::array<std::string, 3>>{
+           {"a(2, 3)", "subroutine f(x)\nreal :: x(*)\nx(1) = 1",
+            "the argument `x` of `f` is not part of `a` axis by axis: it may reach over the end of "
+            "axis 1"},
+           {"n, a", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1",
+            "the argument `x` of `f` is not part of `a` axis by axis: it has 2 axes, the argument "
+            "1"},
+           {"n, a", "subroutine f(n, x)\ninteger n\nreal :: x(2*n, n)\nx(1, 1) = 1",
+            "the argument `x` of `f` is not part of `a` axis by axis: its axis 1 has another "
+            "length"}}) {
+    CHECK(error(arguments, callee) == why + " [unsupported]");
+    CHECK(kept(arguments, callee) == stays + why);
+  }
+  CHECK(kept("n, a(1, 3)", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") == "");
+  // A body that is no kernel.
+  CHECK(kept("'row', n", "subroutine f(c, n)\ncharacter(*) c\ninteger n\nprint *, c, n")
+            .starts_with(stays + "`c` of type CHARACTER"));
+  // One that has to be called through its interface.
+  const std::string by_interface = error_of([] {
+    import(
+        "subroutine s(n, a)\ninteger :: n\nreal :: a(n)\ninterface\nsubroutine f(x)\n"
+        "real :: x(:)\nend subroutine\nend interface\ncall f(a)\nend\n"
+        "subroutine f(x)\nreal :: x(:)\ncharacter(7) c\nc = 'a'\nx = 1\nend\n");
+  });
+  CHECK(by_interface ==
+        "the argument `x`, which is not a plain variable or array, of `f`, which is in another "
+        "file, is not supported in Fortran kernels [unsupported]");
 }
 
 TEST_CASE("fortran: modules give constants and variables") {

@@ -73,8 +73,8 @@ TEST_CASE("fortran: IVDEP above a loop that cannot run in lanes has no effect") 
     REQUIRE(file.kernels.size() == 1);
     CHECK(file.transforms.empty());
     REQUIRE(file.warnings.size() == 1);
-    CHECK(file.warnings[0].code == "unused-directive");
-    CHECK(file.warnings[0].where.at.line == 7);
+    CHECK(file.warnings[0].what.code == "unused-directive");
+    CHECK(file.warnings[0].what.where.at.line == 7);
   }
 }
 
