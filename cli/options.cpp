@@ -23,22 +23,24 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;
 
-/// An option NAME=VALUE that may be repeated.
+/// An option NAME=VALUE that may be repeated. `alone`: the value where there is only a name; empty:
+/// that is an error.
 void add_pairs(CLI::App& command, const std::string& flags, std::vector<Pair>& all,
-               const std::string& help) {
+               const std::string& help, const std::string& alone = {}) {
   command
       .add_option_function<std::vector<std::string>>(
           flags,
-          [&all, flags](const std::vector<std::string>& given) {
+          [&all, flags, alone](const std::vector<std::string>& given) {
             for (const std::string& text : given) {
               const auto equals = text.find('=');
-              if (equals == 0 || equals == std::string::npos)
+              const bool no_value = equals == std::string::npos;
+              if (equals == 0 || text.empty() || (no_value && alone.empty()))
                 throw CLI::ValidationError(flags, "`" + text + "` is not NAME=VALUE");
-              all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+              all.emplace_back(text.substr(0, equals), no_value ? alone : text.substr(equals + 1));
             }
           },
           help)
-      ->type_name("NAME=VALUE")
+      ->type_name(alone.empty() ? "NAME=VALUE" : "NAME[=VALUE]")
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
@@ -127,7 +129,7 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->expected(1)
       ->take_all();
   add_pairs(command, "-D", c.fortran.defines,
-            "preprocessor definition for .F90 and .F; repeatable");
+            "preprocessor definition for Fortran, 1 without a value; repeatable", "1");
   command
       .add_option("-I,--module-path", c.fortran.include_folders,
                   "folder of files that Fortran includes, and of modules; repeatable")

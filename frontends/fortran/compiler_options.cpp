@@ -128,6 +128,11 @@ std::size_t CompilerOptions::read(const std::vector<std::string>& words, std::si
     std::erase_if(to_.defines, [&](const auto& d) { return d.first == u->first; });
     return u->second;
   }
+  if (const auto language = option_value(words, i, "-x");
+      language && language->first.starts_with('f')) {  // gfortran's; FORTRAN 77 is in fixed form
+    if (language->first.starts_with("f77") && !to_.fixed_form) to_.fixed_form = true;
+    return language->second;
+  }
   for (const char* folder : {"-I", "-J"})
     if (const auto f = option_value(words, i, folder)) return add_folder(f->first), f->second;
   if (w == "-module" && i + 1 < words.size()) return add_folder(words[i + 1]), 2;

@@ -103,6 +103,8 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
 void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
                              const Routine& routine, Body& out);
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
+/// All names in a routine's expressions.
+std::set<std::string> names_in(const Routine& r);
 /// The type of numbers; nothing for others.
 std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// A directive of compilers, and those before the statements: IVDEP goes to `independent`.

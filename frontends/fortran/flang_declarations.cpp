@@ -13,15 +13,22 @@ class Declarations {
  public:
   Declarations(const Places& places, Routine& routine) : places_(places), routine_(routine) {}
 
-  /// Fails with all that is wrong.
+  /// Fails with all that is wrong with arguments; of other variables it becomes known.
   void read(const sem::Scope& scope) {
     std::vector<Diagnostic> errors;
-    for (const auto& [name, symbol] : scope) try {
-        const sem::Symbol& s = symbol->GetUltimate();
-        if (s.has<sem::ObjectEntityDetails>() && &s.owner() == &scope) add(*symbol, s);
+    for (const auto& [name, symbol] : scope) {
+      const sem::Symbol& s = symbol->GetUltimate();
+      if (!s.has<sem::ObjectEntityDetails>() || &s.owner() != &scope) continue;
+      try {
+        add(*symbol, s);
       } catch (const Error& e) {
-        errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
+        const auto type = ev::DynamicType::From(s);
+        const bool known = sem::IsDummy(s) || sem::IsFunctionResult(s) ||
+                           (type && type->category() == TypeCategory::Derived);
+        std::vector<Diagnostic>& to = known ? errors : routine_.unreadable[variable_name(*symbol)];
+        to.insert(to.end(), e.diagnostics().begin(), e.diagnostics().end());
       }
+    }
     if (!errors.empty()) throw Error(std::move(errors));
   }
 
@@ -195,8 +202,7 @@ class Declarations {
   /// `real(8) :: ` of a variable whose type and shape are constants.
   static std::string declaration(const sem::Symbol& s, const Span& at) {
     const auto type = ev::DynamicType::From(s);
-    if (!type || type->category() == TypeCategory::Derived || sem::FindEquivalenceSet(s) ||
-        sem::IsPointer(s))
+    if (!type || type->category() == TypeCategory::Derived || sem::IsPointer(s))
       unsupported(at, fmt::format("`{}`, in a common block or with `save`,", s.name().ToString()));
     std::string out = type->AsFortran();
     for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -342,7 +348,8 @@ class Declarations {
   const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
 };
 
-/// All names in a routine's expressions.
+}  // namespace
+
 std::set<std::string> names_in(const Routine& r) {
   std::set<std::string> out;
   const auto note = [&](const Expr& e) {
@@ -360,6 +367,8 @@ std::set<std::string> names_in(const Routine& r) {
     for (const Bounds& b : v.bounds) note(b.lower), note(b.upper);
   return out;
 }
+
+namespace {
 
 /// The variables that statements may assign.
 std::set<std::string> assigned_in(const Body& body) {

@@ -269,6 +269,13 @@ class Units {
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
     });
+    // Routines inside may use all variables; so may what could not be read.
+    const bool all = !errors.empty() || std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
+    const std::set<std::string> used = all ? std::set<std::string>{} : names_in(r);
+    std::vector<Diagnostic> declared;
+    for (const auto& [own, why] : r.unreadable)
+      if (all || used.contains(own)) declared.insert(declared.end(), why.begin(), why.end());
+    errors.insert(errors.begin(), declared.begin(), declared.end());
     if (!errors.empty()) throw Error(std::move(errors));
     attach_independence(r);
     check_calls(scope, r);

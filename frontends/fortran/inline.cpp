@@ -165,6 +165,7 @@ class Calls {
   /// one.
   bool put_where_it_fits(const Routine& f, const SubroutineCall& x, const Span& at, Body& out) {
     auto variables = r_.variables;
+    auto arguments = r_.arguments;  // also variables from elsewhere that `f` uses
     auto assigned = assigned_;
     const std::size_t before = out.size();
     try {
@@ -173,6 +174,7 @@ class Calls {
     } catch (const NotByAxes& e) {
       keep_call(r_, f.name, at, e.diagnostics().front());
       r_.variables = std::move(variables);
+      r_.arguments = std::move(arguments);
       assigned_ = std::move(assigned);
       out.resize(before);
       return false;

@@ -164,6 +164,9 @@ struct Routine {
   bool function = false;
   std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
+  /// Those of its own that are no variables of kernels, and why: nothing where it does not use
+  /// them.
+  std::map<std::string, std::vector<Diagnostic>> unreadable;
   Body body;
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;

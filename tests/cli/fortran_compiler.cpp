@@ -98,6 +98,15 @@ TEST_CASE("fc: files in fixed form, definitions and folders of the command") {
   CHECK(has(symbols(f, "a.o"), "twice_of_c"));
   REQUIRE(shell("gfortran -o after main.f90 a.o", f.str()).status == 0);
   CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+  // As Nek5000's builds say it, of a file whose name says something else.
+  REQUIRE(shell("cp k.F free.f90", f.str()).status == 0);
+  const Outcome told =
+      tool("fc --kernel twice -- gfortran -O1 -DFACTOR=3 -Iinc -x f77-cpp-input -c free.f90 -o x.o",
+           f.str());
+  REQUIRE_MESSAGE(told.status == 0, told.err);
+  CHECK(has(symbols(f, "x.o"), "twice_of_c"));
+  REQUIRE(shell("gfortran -o after main.f90 x.o", f.str()).status == 0);
+  CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
 }
 
 // As BLAS, whose routines call XERBLA, and programs that pass parts of arrays.

@@ -61,6 +61,16 @@ TEST_CASE("fortran: a file none of whose routines is a kernel has the errors tha
   CHECK(!has(none.err, "caller"));
 }
 
+TEST_CASE("fortran: a definition without a value is 1") {
+  const Folder f;
+  f.write("k.F90",
+          "subroutine s(n)\n  integer, intent(out) :: n\n#ifdef TWICE\n  n = 2*TWICE\n#else\n"
+          "  n = 7\n#endif\nend subroutine\n");
+  CHECK(has(tool("gen k.F90 -D TWICE", f.str()).out, "n[0] = 2;"));
+  CHECK(has(tool("gen k.F90", f.str()).out, "n[0] = 7;"));
+  CHECK(tool("gen k.F90 -D =1", f.str()).status == 2);
+}
+
 TEST_CASE("fortran: a main program is not a kernel, and does not keep others from being one") {
   const Folder f;
   f.write("prog.f90", std::string("program main\n  print *, \"hi\"\nend program\n") + kGood);

@@ -429,6 +429,27 @@ TEST_CASE("fortran: calls that no kernel can say") {
         "the argument `i` of `f` is of type int32, and `b` of type float32 [unsupported]");
 }
 
+TEST_CASE("fortran: variables that are none of kernels do no harm where they are not used") {
+  const std::string head =
+      "subroutine s(n, x)\ninteger :: n\nreal :: x(n)\ncharacter(80) :: text\n"
+      "common /grid/ mask(4), weight\ninteger :: flags(4)\nequivalence (flags, mask)\n";
+  const test::Imported k = import(head + "x(1) = weight\nend\n");
+  const Argument& weight = k.original.at(0).args.at(2);
+  REQUIRE(weight.fortran.outer);
+  CHECK(weight.fortran.outer->declarations ==
+        "integer(4) :: moonloop_grid_1(1:4)\nreal(4) :: moonloop_grid_2\n"
+        "common /grid/ moonloop_grid_1, moonloop_grid_2\n");
+  CHECK(error_of([&] { import(head + "x(1) = mask(2)\nend\n"); }) ==
+        "`mask` in `equivalence` is not supported in Fortran kernels [unsupported]");
+  CHECK(error_of([&] { import(head + "flags(1) = 3\nend\n"); }) ==
+        "`flags` in `equivalence` is not supported in Fortran kernels [unsupported]");
+  CHECK(error_of([&] { import(head + "text = 'a'\nend\n"); }).find("`text` of type CHARACTER") !=
+        std::string::npos);
+  CHECK(error_of([&] {
+          import(head + "call t\ncontains\nsubroutine t\nx(1) = 1\nend\nend\n");
+        }).find("`flags` in `equivalence`") != std::string::npos);
+}
+
 TEST_CASE("fortran: calls of what is no kernel, or has other axes, stay calls") {
   // A caller in the same module, which has no other way, and one outside of modules.
   const auto error = [](const std::string& arguments, const std::string& callee) {
@@ -465,6 +486,9 @@ TEST_CASE("fortran: calls of what is no kernel, or has other axes, stay calls") 
   // A body that is no kernel.
   CHECK(kept("'row', n", "subroutine f(c, n)\ncharacter(*) c\ninteger n\nprint *, c, n")
             .starts_with(stays + "`c` of type CHARACTER"));
+  // Variables from elsewhere that only the called routine has.
+  CHECK(kept("n, a", "subroutine f(n, x)\ninteger n, m\nreal :: x(n)\ncommon /c/ m\nx(1) = m")
+            .starts_with(stays));
   // One that has to be called through its interface.
   const std::string by_interface = error_of([] {
     import(
