@@ -501,7 +501,14 @@ void tidy_block(Block& block, const Writes& writes) {
 
 }  // namespace
 
-/// Drops what is under a condition that never holds, and loops that are empty without that.
+/// Nothing but variables that nothing uses.
+static bool does_nothing(const Block& block) {
+  return std::all_of(block.begin(), block.end(), [](const Stmt& s) {
+    return std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op);
+  });
+}
+
+/// Drops what is under a condition that never holds, and loops that do nothing without that.
 static void drop_dead(Block& block) {
   std::erase_if(block, [](Stmt& s) {
     if (auto* launch = std::get_if<Launch>(&s.op)) drop_dead(launch->body);
@@ -510,10 +517,10 @@ static void drop_dead(Block& block) {
     auto* scope = std::get_if<Scope>(&s.op);
     if (!guard && !loop && !scope) return false;
     Block& body = guard ? guard->body : loop ? loop->body : scope->body;
-    const bool was_empty = body.empty();
+    const bool did_nothing = does_nothing(body);
     drop_dead(body);
     const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
-    return (!was_empty && body.empty()) ||
+    return (!did_nothing && does_nothing(body)) ||
            std::any_of(terms.begin(), terms.end(),
                        [](const Expr& t) { return t.as<BoolLit>() && !t.as<BoolLit>()->value; });
   });

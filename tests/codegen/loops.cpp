@@ -343,6 +343,15 @@ TEST_CASE("loops: all that generating code asks is within its budget") {
 }
 
 // Differential test, seed 2310213: the cases of all pieces of pieces took the phase's budget.
+TEST_CASE("loops: nothing is left of loops over what never runs") {
+  const std::string text = code(
+      "kernel f(n: int32, a: float64[n], b: float64[n])\n"
+      "domain {[t]: 0 <= t < 1000000000}\ndomain {[i]: 0 <= i < n}\n"
+      "for t\nfor i\nif a[i] > 0.5 and False\n <> x = 2*a[i]\n b[i] = x*x\nend\nend\nend\n",
+      Target::C);
+  CHECK(text.find("for (") == std::string::npos);
+}
+
 TEST_CASE("loops: a domain of which isl does not know what integers exist in it") {
   const std::string text = code(
       "kernel f(n: int32, a: float32[n + 60])\n"
