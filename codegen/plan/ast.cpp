@@ -534,13 +534,14 @@ void tidy_guards(Block& block, const Writes& writes) {
 
 static Exprs asked_by_all(const Block& block);
 
-/// The scalar of `v` and of `not v`; null for other conditions.
+/// The scalar of `v`, of `not v` and of `v == 1`; null for other conditions.
 static const Var* flag_of(const Expr& condition) {
+  if (const auto* c = condition.as<Compare>(); c && as_int(c->right)) return c->left.as<Var>();
   const auto* n = condition.as<Unary>();
   return n && n->op == UnaryOp::Not ? n->arg.as<Var>() : condition.as<Var>();
 }
 
-/// Scalars, `v` or `not v`, without which a statement does nothing.
+/// Conditions of one scalar each without which a statement does nothing.
 static Exprs asked_by(const Stmt& s) {
   const auto* loop = std::get_if<Loop>(&s.op);
   if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
@@ -631,9 +632,12 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, Writers& writers)
   Exprs flags = terms_of(i.rhs);
   for (Expr& t : flags) {
     const auto* test = t.as<Compare>();
-    if (test && test->op == CompareOp::Ne && as_int(test->right) == 0) t = test->left;
-    if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
+    if (test && test->op == CompareOp::Ne && as_int(test->right) == 0 && test->left.as<Var>())
+      t = test->left;
+    if (t.as<Unary>() || !flag_of(t) || flag_of(t)->name == loop.iname) return {};
   }
+  if (std::none_of(flags.begin(), flags.end(), [](const Expr& t) { return t.as<Var>(); }))
+    return {};
   if (writers.of(i.lhs[0].as<Var>()->name) != 1) return {};
   // Where a condition on parameters and loops around does not hold, the scalar has no value in any
   // iteration.

@@ -343,6 +343,25 @@ TEST_CASE("loops: all that generating code asks is within its budget") {
 }
 
 // Differential test, seed 2310213: the cases of all pieces of pieces took the phase's budget.
+TEST_CASE("loops: those that end by a flag end where another condition of all is not so") {
+  const auto head = [](const std::string& first, const std::string& condition) {
+    const std::string text = code(
+        "kernel f(n: int32, k: int32[n], a: float64[n])\n"
+        "domain {[t]: 0 <= t < 1000000000}\nassume n >= 3\ntemp goes: bool\ntemp which: int32\n"
+        "goes = k[0] > 0\nwhich = k[1]\nfor t\n" +
+            first + "if " + condition +
+            "\n"
+            " a[0] = 0.5*a[0]\n which = k[2]\n if a[0] < 1\n  goes = False\n end\nend\nend\n",
+        Target::C);
+    const std::size_t at = text.find("for (int32_t t");
+    return text.substr(at, text.find('{', at) - at);
+  };
+  CHECK(head("", "goes and which == 0") ==
+        "for (int32_t t = 0; t < 1000000000 && goes && which == 0; ++t) ");
+  CHECK(head("", "which == 0") == "for (int32_t t = 0; t < 1000000000; ++t) ");
+  CHECK(head("a[1] = 1\n", "goes and which == 0") == "for (int32_t t = 0; t < 1000000000; ++t) ");
+}
+
 TEST_CASE("loops: nothing is left of loops over what never runs") {
   const std::string text = code(
       "kernel f(n: int32, a: float64[n], b: float64[n])\n"
