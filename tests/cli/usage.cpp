@@ -28,7 +28,8 @@ TEST_CASE("cli: wrong usage has status 2 and writes to standard error alone") {
        {"", "nonsense", "gen", "gen k.loop --nosuch", "gen k.loop --target fortran",
         "gen k.loop -p n", "gen k.loop -p =3", "gen k.loop --set x", "show k.loop --what nothing",
         "gen k.loop extra", "gen k.loop --color sometimes", "gen k.loop --device -1",
-        "gen k.loop -o", "gen k.loop -t", "run k.loop --in a", "check k.loop -D X", "gen - -t -"}) {
+        "gen k.loop -o", "gen k.loop -t", "run k.loop --in a", "check k.loop -D =X",
+        "gen - -t -"}) {
     CAPTURE(arguments);
     const Outcome o = tool(arguments, f.str(), kDouble);
     CHECK(o.status == 2);

@@ -132,8 +132,8 @@ TEST_CASE("fortran: what addresses cannot say to routines of other files") {
 }
 
 TEST_CASE("fortran: declarations outside of the subset") {
-  const auto declared = [](const std::string& line) {
-    const auto all = errors("integer :: n\nreal :: a(n), b(n)\n" + line, "a(1) = 1");
+  const auto declared = [](const std::string& line, const std::string& use = "a(1) = 1") {
+    const auto all = errors("integer :: n\nreal :: a(n), b(n)\n" + line, use);
     CAPTURE(line);
     REQUIRE(!all.empty());
     std::string texts;
@@ -144,16 +144,18 @@ TEST_CASE("fortran: declarations outside of the subset") {
     }
     return texts;
   };
-  CHECK(declared("logical, pointer :: p(:)").find("the pointer `p`") == 0);
-  CHECK(declared("real, allocatable :: p").find("the allocatable `p`") == 0);
+  CHECK(declared("logical, pointer :: p(:)", "if (p(1)) a(1) = 1").find("the pointer `p`") == 0);
+  CHECK(declared("real, allocatable :: p", "a(1) = p").find("the allocatable `p`") == 0);
   CHECK(error_of([] {
           import("subroutine s(x, n)\nclass(*) :: x\ninteger :: n\nn = 1\nend subroutine\n");
         }).find("`x` of any type is not supported") == 0);
-  const std::string both = declared("real :: p, q\nequivalence (p, q)");
+  const std::string both = declared("real :: p, q\nequivalence (p, q)", "a(1) = p + q");
   CHECK(both.find("`p` in `equivalence`") == 0);
   CHECK(both.find("\n`q` in `equivalence`") != std::string::npos);
   CHECK(error_of([] { import("program p\nend program\n"); }).find("a main program") == 0);
-  CHECK(declared("character(4) :: c").find("`c` of type CHARACTER") == 0);
+  CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(4) :: c", "c = 'abcd'")
+            .at(0)
+            .text.starts_with("`c` of type CHARACTER"));
   CHECK(declared("type t; real, allocatable :: x; end type; type(t) :: p")
             .find("the allocatable `p_x`") == 0);
 }
