@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
@@ -52,7 +53,12 @@ class Calls {
         const std::set<std::string>& outside)
       : r_(r), all_(all), names_(names), outside_(outside) {}
 
-  void run() { r_.body = body(r_.body); }
+  void run() {
+    std::set<std::string> before;
+    for (const auto& [name, v] : r_.variables) before.insert(name);
+    r_.body = body(r_.body);
+    if (given_up_) drop_unused(before);
+  }
 
  private:
   Body body(const Body& b) {
@@ -164,21 +170,51 @@ class Calls {
   /// Adds the body of `f`, unless its arrays have other axes than the caller's: then its call stays
   /// one.
   bool put_where_it_fits(const Routine& f, const SubroutineCall& x, const Span& at, Body& out) {
-    auto variables = r_.variables;
-    auto arguments = r_.arguments;  // also variables from elsewhere that `f` uses
-    auto assigned = assigned_;
     const std::size_t before = out.size();
     try {
       put(f, x.arguments, at, out);
       return true;
     } catch (const NotByAxes& e) {
       keep_call(r_, f.name, at, e.diagnostics().front());
-      r_.variables = std::move(variables);
-      r_.arguments = std::move(arguments);
-      assigned_ = std::move(assigned);
       out.resize(before);
+      given_up_ = true;  // variables for it may be there already
       return false;
     }
+  }
+
+  /// Leaves the variables out that are not among those `before` and that nothing uses.
+  void drop_unused(const std::set<std::string>& before) {
+    std::set<std::string> used;
+    std::vector<Expr> queue;
+    const std::function<void(const Body&)> visit = [&](const Body& b) {
+      for (Statement s : b) {
+        expressions(s, [&](const Expr& e) { queue.push_back(e); });
+        if (const auto* d = std::get_if<Do>(&s.what)) used.insert(d->variable);
+        for (const auto* inner : bodies(s)) visit(**inner);
+      }
+    };
+    visit(r_.body);
+    const auto bounds_of = [&](const std::string& name) {
+      const auto it = r_.variables.find(name);
+      if (it == r_.variables.end()) return;
+      for (const Bounds& b : it->second.bounds) queue.push_back(b.lower), queue.push_back(b.upper);
+    };
+    for (const std::string& name : before) bounds_of(name);
+    while (!queue.empty()) {
+      std::set<std::string> names;
+      if (const Expr e = std::exchange(queue.back(), Expr())) {
+        collect_vars(e, names);
+        collect_reads(e, names);
+      }
+      queue.pop_back();
+      for (const std::string& n : names)
+        if (used.insert(n).second) bounds_of(n);
+    }
+    const auto goes = [&](const std::string& name) {
+      return !before.contains(name) && !used.contains(name);
+    };
+    std::erase_if(r_.variables, [&](const auto& v) { return goes(v.first); });
+    std::erase_if(r_.arguments, goes);
   }
 
   /// An argument as a routine of another file gets it.
@@ -186,10 +222,9 @@ class Calls {
     const std::string& callee = x.name;
     const bool output = x.output != nullptr;
     const auto refuse = [&](std::string_view what) {
-      fail("unsupported", at,
-           "{}, an argument of `{}`, which is in another file, is not supported in Fortran "
-           "kernels",
-           what, callee);
+      fail("unsupported", at, "{}, an argument of `{}`, {}, is not supported in Fortran kernels",
+           what, callee,
+           find_routine(all_, callee) ? "whose call stays one" : "which is in another file");
     };
     const auto* c = a.as<Compare>();
     if (c && (c->left.as<Var>() || c->left.as<Load>())) {  // a logical one, see program.h
@@ -245,6 +280,7 @@ class Calls {
   const std::vector<Routine>& all_;
   const AssignedNames& names_;
   const std::set<std::string>& outside_;
+  bool given_up_ = false;           // a call stays that seemed to be one to replace
   std::set<std::string> assigned_;  // by earlier statements
 };
 

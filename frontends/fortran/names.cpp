@@ -24,7 +24,7 @@ std::string bare_name(const std::string& routine) {
 std::string fresh_name(const Routine& routine, const std::string& base) {
   if (!routine.variables.count(base)) return base;
   const std::string stem = stem_of(base);
-  for (int i = 1;; ++i)
+  for (int& i = routine.numbered.try_emplace(stem, 1).first->second;; ++i)
     if (std::string name = stem + "_" + std::to_string(i); !routine.variables.count(name))
       return name;
 }

@@ -164,6 +164,7 @@ struct Routine {
   bool function = false;
   std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
+  mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
   /// Those of its own that are no variables of kernels, and why: nothing where it does not use
   /// them.
   std::map<std::string, std::vector<Diagnostic>> unreadable;

@@ -1,4 +1,4 @@
-#include <algorithm>
+#include <unordered_map>
 
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/set_before_use.h"
@@ -9,9 +9,42 @@
 namespace moonloop::fortran {
 namespace {
 
+/// Which statements of each body mention a name, themselves or within.
+class Places {
+ public:
+  explicit Places(Body& b) { add(b); }
+  const std::vector<std::size_t>& of(const Body& b, const std::string& name) const {
+    static const std::vector<std::size_t> none;
+    const auto& here = by_body_.at(&b);
+    const auto it = here.find(name);
+    return it == here.end() ? none : it->second;
+  }
+
+ private:
+  std::set<std::string> add(Body& b) {
+    std::set<std::string> all;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      std::set<std::string> names;
+      expressions(b[i], [&](const Expr& e) {
+        if (e) collect_vars(e, names), collect_reads(e, names);
+      });
+      if (const auto* d = std::get_if<Do>(&b[i].what)) names.insert(d->variable);
+      for (auto* inner : bodies(b[i])) names.merge(add(**inner));
+      for (const std::string& n : names) by_body_[&b][n].push_back(i);
+      all.merge(names);
+    }
+    by_body_[&b];
+    return all;
+  }
+
+  std::unordered_map<const Body*, std::unordered_map<std::string, std::vector<std::size_t>>>
+      by_body_;
+};
+
 class LocalScalar {
  public:
-  LocalScalar(Routine& r, std::string name) : r_(r), name_(std::move(name)) {}
+  LocalScalar(Routine& r, std::string name, const Places& places)
+      : r_(r), name_(std::move(name)), places_(places) {}
 
   void split() {
     if (!find_homes(r_.body)) return;
@@ -42,11 +75,12 @@ class LocalScalar {
   /// Finds the loops whose iterations write the scalar before they read it, the outermost ones but
   /// where several within one do; false where it is read elsewhere too.
   bool find_homes(Body& b) {
-    for (Statement& s : b) {
-      if (mentions(Body{s}, name_) == 0) continue;
+    for (const std::size_t i : places_.of(b, name_)) {
+      Statement& s = b[i];
       auto* d = std::get_if<Do>(&s.what);
       if (d && !reads(s) && is_set_before_use(*d->body, name_)) {
-        LocalScalar inside(r_, name_);  // several loops in this one may each have their own
+        LocalScalar inside(r_, name_,
+                           places_);  // several loops in this one may each have their own
         if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
           homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());
         else
@@ -71,6 +105,7 @@ class LocalScalar {
 
   Routine& r_;
   std::string name_;
+  const Places& places_;
   std::vector<Body*> homes_;
 };
 
@@ -83,7 +118,8 @@ void split_scalars(Routine& routine) {
     if (!v.dummy && !v.array && v.initial.empty() && uses.assigned.count(name) &&
         !uses.loops.count(name))
       names.push_back(name);
-  for (const std::string& name : names) LocalScalar(routine, name).split();
+  const Places places(routine.body);  // each scalar's own, whatever others become
+  for (const std::string& name : names) LocalScalar(routine, name, places).split();
 }
 
 }  // namespace moonloop::fortran
