@@ -186,7 +186,7 @@ class Recognizer {
     const Instruction& insn = *k.instructions[n];
     const Accumulation a = *accumulation(insn);
     std::set<std::string> vars;
-    collect_vars(insn.lhs[0], vars);
+    collect_vars(expand_rules(k, insn.lhs[0]), vars);
     for (const std::string& i : inames_)
       if (vars.contains(i))
         refuse("carried-target", insn.at,

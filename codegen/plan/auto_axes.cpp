@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "codegen/plan/known_values.h"
 #include "core/model/domain.h"
 #include "core/model/layout.h"
 #include "core/order/order.h"
@@ -23,13 +24,16 @@ using Group = std::array<Expr, kAxes>;
 Expr length_of(const Kernel& k, const std::string& iname) {
   if (const auto n = longest(k, iname)) return lit(*n);
   const InameTag& tag = *k.tag(iname);
-  const Set s = without_computed(k, domain_of(k, {iname})).all;
+  const Set all = domain_of(k, {iname});
+  const KnownValues known = computed_params(k, all).empty() ? KnownValues() : known_values(k);
+  const Set s = without_unknown(k, all, known).all;
   if (!is_bounded(s, 0))
     fail("unsupported", tag.at ? tag.at : k.at,
          "`{0}` is tagged `{1}`, but its number of iterations is not known before the kernel runs; "
          "split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
          iname, tag.text);
-  return index_add({range_end(s, false), index_mul(lit(-1), range_end(s, true)), lit(1)});
+  return substitute(
+      index_add({range_end(s, false), index_mul(lit(-1), range_end(s, true)), lit(1)}), known);
 }
 
 void widen(const Kernel& k, Expr& axis, const Expr& length) {

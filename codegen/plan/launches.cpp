@@ -34,7 +34,7 @@ std::optional<std::int64_t> constant_first(const Set& s, const HardwareIname& h,
 }
 
 /// The inames that the hardware counts, whatever kernel they are in.
-std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
+std::map<std::string, HardwareIname> hardware_of(const Kernel& k, const KnownValues& values) {
   std::map<std::string, HardwareIname> out;
   for (const auto& [iname, tag] : k.iname_tags) {
     if (tag.kind != TagKind::Group && tag.kind != TagKind::Local) continue;
@@ -42,13 +42,13 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     // The hardware counts as far as the bounds go that are known outside of it; what is computed
     // inside, such as the length of a row, becomes a guard of each work-item.
     const Set all = domain_of(k, {iname});
-    const auto [s, known] = without_computed(k, all);
+    const auto [s, known] = without_unknown(k, all, values);
     if (!is_bounded(s, 0)) {
       if (known)
         fail("unsupported", tag.at ? tag.at : k.at, "`{}` is tagged `{}`, but has no bounds", iname,
              tag.text);
-      for (const std::string& p : param_names(all))
-        if (k.find_temporary(p))
+      for (const std::string& p : computed_params(k, all))
+        if (!values.count(p))
           fail("unsupported", tag.at ? tag.at : k.at,
                "`{0}` is tagged `{1}`, but its bounds depend on `{2}`, which is computed on the "
                "device; split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
@@ -65,6 +65,8 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
       h.extent = lit(*n);
     else
       h.extent = index_add({range_end(s, false), index_mul(lit(-1), h.first), lit(1)});
+    h.first = substitute(h.first, values);
+    h.extent = substitute(h.extent, values);
     out.emplace(iname, std::move(h));
   }
   return out;
@@ -177,7 +179,8 @@ class Cutter {
     for (PlanNode& node : nodes) {
       if (node.is_loop() && !is_group(node.iname()) && holds_groups(node)) {
         close(open, loops, out);
-        for (const Access& a : variables_.bounds_of(node.iname())) refuse_bound(node, a.variable);
+        for (const Access& a : variables_.bounds_of(node.iname()))
+          if (!plan_.known.count(a.variable)) refuse_bound(node, a.variable);
         std::vector<std::string> inner = loops;
         inner.push_back(node.iname());
         node.children = host(std::move(node.children), inner);
@@ -696,7 +699,8 @@ void bound_own_arrays(Plan& plan) {
 
 void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode>& roots) {
   const Reference reference(Nested{plan.kernel, tree});
-  plan.hardware = hardware_of(plan.kernel);
+  plan.known = known_values(plan.kernel);
+  plan.hardware = hardware_of(plan.kernel, plan.known);
   plan.spaces = spaces_of(plan.kernel);
   find_group_reductions(plan);
   require_same_items(plan);

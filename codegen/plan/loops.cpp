@@ -400,7 +400,7 @@ class LoopMaker {
     std::optional<Expr> out;
     const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
-      rest = isl_set_compute_divs(rest.take());
+      rest = isl_set_compute_divs(rest.copy());  // where that takes too long it stays
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
     return built ? out : from_set(rest);

@@ -66,7 +66,8 @@ class Threads {
   }
   bool is_thread(const std::string& loop) const {
     const InameTag* tag = reference_.order.kernel().tag(loop);
-    return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
+    return tag && (tag->kind == TagKind::Par || tag->kind == TagKind::Group) &&
+           !reference_.order.trusts(loop);
   }
   /// Work-item inames around all of these statements each value of which has its own `name`.
   std::vector<std::string> own_items(const std::string& name, const std::vector<int>& insns) const {
@@ -91,13 +92,12 @@ class Threads {
 }  // namespace
 
 Nested separate_webs(Nested nested, bool has_threads) {
-  if (has_threads)
-    if (const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel);
-        !names.empty()) {
-      Threads threads(nested);
-      for (const std::string& name : names) threads.check_threads(name);
-    }
-  return separate_webs(std::move(nested));
+  const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel, has_threads);
+  if (has_threads && !names.empty()) {
+    Threads threads(nested);
+    for (const std::string& name : names) threads.check_threads(name);
+  }
+  return separate_webs(std::move(nested), names);
 }
 
 }  // namespace moonloop

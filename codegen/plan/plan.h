@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "codegen/plan/known_values.h"
 #include "codegen/plan/plan_node.h"
 #include "core/order/tree.h"
 
@@ -117,6 +118,7 @@ struct Plan {
   /// Scalars that bounds of loops need and that one work-item of a group has other values of than
   /// the next, or none.
   std::set<std::string> apart;
+  KnownValues known;                              // on a device: what the host knows too
   std::map<std::string, HardwareIname> hardware;  // on a device, by iname
   std::map<std::string, AddressSpace> spaces;     // on a device, by temporary; none is Auto
   /// On a device, complex variables of which all atomic updates are sums: each part by itself.

@@ -219,22 +219,25 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
 
 std::vector<HostStep> CPrinter::host_steps(const Block& block, DeviceProgram& program) {
   std::vector<HostStep> out;
+  const auto on_host = [&](const Expr& e) {
+    return without_truncation(substitute(e, plan_.known));
+  };
   for (const Stmt& s : block) {
     if (const auto* x = std::get_if<Launch>(&s.op)) {
       out.push_back({HostLaunch{device_kernel(*x, program)}});
     } else if (const auto* x = std::get_if<Loop>(&s.op)) {
-      HostLoop loop{x->iname, without_truncation(x->lower), without_truncation(x->upper), x->step,
+      HostLoop loop{x->iname, on_host(x->lower), on_host(x->upper), x->step,
                     host_steps(x->body, program)};
       if (!x->inclusive) loop.upper = index_add({loop.upper, lit(-1)});
       out.push_back({std::move(loop)});
     } else if (const auto* x = std::get_if<If>(&s.op)) {
-      out.push_back({HostGuard{without_truncation(x->cond), host_steps(x->body, program)}});
+      out.push_back({HostGuard{on_host(x->cond), host_steps(x->body, program)}});
     } else if (const auto* x = std::get_if<Scope>(&s.op)) {
       std::vector<HostStep> body = host_steps(x->body, program);
       if (x->iname.empty()) {
         std::move(body.begin(), body.end(), std::back_inserter(out));
       } else {
-        const Expr value = without_truncation(x->value);
+        const Expr value = on_host(x->value);
         out.push_back({HostLoop{x->iname, value, value, 1, std::move(body)}});
       }
     } else {

@@ -656,17 +656,22 @@ class Run {
   std::map<std::string, std::set<std::string>> copies_;  // by temporary
 };
 
+Nested with_own_webs(Nested nested) {
+  const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel, false);
+  return separate_webs(std::move(nested), names);
+}
+
 }  // namespace
 }  // namespace interp
 
 void interpret(const Kernel& k, Bindings& data, Tally* tally) {
   const IslBudget budget(kPhaseOperations, fmt::format("interpreting kernel `{}`", k.name), k.at);
-  const Nested nested = separate_webs(nest_in_sequence(complete(k)));
+  const Nested nested = interp::with_own_webs(nest_in_sequence(complete(k)));
   interp::Run(nested.kernel, nested.tree, data, tally, nullptr).run();
 }
 
 void interpret(const Kernel& k, Bindings& data, ErrorBounds& out) {
-  const Nested nested = separate_webs(nest_in_sequence(complete(k)));
+  const Nested nested = interp::with_own_webs(nest_in_sequence(complete(k)));
   out.arrays.clear();
   interp::Run(nested.kernel, nested.tree, data, nullptr, &out).run();
 }

@@ -29,67 +29,72 @@ bool keeps_order(const Kernel& k, const Kernel& text) {
   }
 }
 
-/// Inames of teams that are outside of loops in the text although the preferred order of loops says
-/// otherwise: statements that share them have different loops. To each, those loops.
-std::map<std::string, std::set<std::string>> moved_outside(const Kernel& k) {
-  std::map<std::string, std::set<std::string>> out;
-  const std::vector<SharedNames> loops =
-      derive_loops(in_sequence(realize_reductions(without_reference(k))));
-  std::map<std::string, std::size_t> rank;
-  const std::vector<std::string>& preferred = k.loop_order;
-  for (std::size_t i = 0; i < preferred.size(); ++i) rank.emplace(preferred[i], i);
-  for (const SharedNames& around : loops) {
-    const std::vector<std::string>& names = around;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (in_team(k.tag(names[i])))
-        for (std::size_t j = i + 1; j < names.size(); ++j)
-          if (!in_team(k.tag(names[j])) && rank[names[j]] < rank[names[i]])
-            out[names[i]].insert(names[j]);
+/// The same with the inames of teams inside of all loops, if they may be there.
+Kernel teams_inside(Kernel k) {
+  std::vector<std::string> order = k.loop_order;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](const std::string& i) { return !in_team(k.tag(i)); });
+  k.loop_order = std::move(order);
+  return k;
+}
+
+/// By statement, in which copy of an iname of a team it runs; -1: in none.
+using CopyOf = std::vector<int>;
+
+/// Statements are together that have the same other inames, or, `each`, none are.
+CopyOf copies_of(const Kernel& k, const std::string& iname, bool each) {
+  std::vector<std::set<std::string>> known;
+  CopyOf out;
+  int next = 0;
+  for (const InsnPtr& insn : k.instructions) {
+    std::set<std::string> all = all_inames(k, *insn);
+    if (!all.erase(iname)) {
+      out.push_back(-1);
+      continue;
+    }
+    const auto at = std::find(known.begin(), known.end(), all);
+    out.push_back(each ? next++ : int(at - known.begin()));
+    if (at == known.end()) known.push_back(std::move(all));
   }
   return out;
 }
 
 /// Whether a temporary of which each value of `iname` has its own is used in two groups.
-bool is_handed_on(const Kernel& k, const std::string& iname, const std::vector<int>& group) {
+bool is_handed_on(const Kernel& k, const std::string& iname, const CopyOf& groups) {
   const OwnCopies own(k);
+  const Variables variables(k);
   std::map<std::string, int> used;
-  for (std::size_t n = 0; n < group.size(); ++n) {
-    if (group[n] < 0) continue;
-    std::set<std::string> names = reads(k, *k.instructions[n]);
-    names.merge(writes(*k.instructions[n]));
+  for (std::size_t n = 0; n < groups.size(); ++n) {
+    if (groups[n] < 0) continue;
+    const Instruction& insn = *k.instructions[n];
+    std::set<std::string> names = writes(insn);
+    for_each_name_read(k, variables, insn, [&](const std::string& name) { names.insert(name); });
     for (const std::string& name : names)
       if (k.find_temporary(name) && own.has(name, iname) &&
-          used.emplace(name, group[n]).first->second != group[n])
+          used.emplace(name, groups[n]).first->second != groups[n])
         return true;
   }
   return false;
 }
 
-/// Gives the statements in each of `loops` but the first ones a copy of `iname`; nothing where the
-/// values of `iname` hand something on from some to others.
-std::optional<Kernel> with_copies(Kernel k, const std::string& iname,
-                                  const std::set<std::string>& loops) {
-  std::vector<std::set<std::string>> known;  // the loops of groups of statements
-  std::vector<int> group;
-  for (const InsnPtr& insn : k.instructions) {
-    group.push_back(-1);
-    const std::set<std::string> all = all_inames(k, *insn);
-    if (!all.contains(iname)) continue;
-    std::set<std::string> mine;
-    std::set_intersection(all.begin(), all.end(), loops.begin(), loops.end(),
-                          std::inserter(mine, mine.end()));
-    const auto at = std::find(known.begin(), known.end(), mine);
-    group.back() = int(at - known.begin());
-    if (at == known.end()) known.push_back(std::move(mine));
-  }
-  if (is_handed_on(k, iname, group)) return std::nullopt;
-  const InameTag tag = *k.tag(iname);
-  for (int g = 1; g < int(known.size()); ++g) {
-    std::vector<bool> picked;
-    for (const int n : group) picked.push_back(n == g);
-    const std::string copy = k.fresh_name(iname + "_0");
-    k = rewrite_inames(k, renamed_inames({{iname, copy}}), picked);
-    k.iname_tags[copy] = tag;
+/// Gives the statements of each group but the first one a copy of each iname of a team; nothing
+/// where its values hand something on from one group to another.
+std::optional<Kernel> with_copies(Kernel k, bool each) {
+  std::vector<std::string> teams;
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (in_team(&tag)) teams.push_back(iname);
+  for (const std::string& iname : teams) {
+    const CopyOf groups = copies_of(k, iname, each);
+    if (is_handed_on(k, iname, groups)) return std::nullopt;
+    const InameTag tag = *k.tag(iname);
+    const int last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
+    for (int g = 1; g <= last; ++g) {
+      std::vector<bool> picked;
+      for (const int n : groups) picked.push_back(n == g);
+      const std::string copy = k.fresh_name(iname + "_0");
+      k = rewrite_inames(k, renamed_inames({{iname, copy}}), picked);
+      k.iname_tags[copy] = tag;
+    }
   }
   return k;
 }
@@ -101,24 +106,20 @@ std::optional<Kernel> text_with_copies(const Kernel& k) {
   if (std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
                    [](const auto& t) { return in_team(&t.second); }))
     return std::nullopt;
-  std::map<std::string, std::set<std::string>> moved;
   try {
     const IslBudget budget(kProofOperations);
-    moved = moved_outside(k);
-    if (moved.empty()) return std::nullopt;
     nest(in_sequence(without_reference(k)));
   } catch (const Refused&) {
     return std::nullopt;  // only a team can nest them, and so it does in text
   } catch (const IslQuota&) { return std::nullopt; }
   if (keeps_order(k, k)) return std::nullopt;
-  Kernel out = k;
-  for (const auto& [iname, loops] : moved) {
-    std::optional<Kernel> copies = with_copies(std::move(out), iname, loops);
-    if (!copies) return std::nullopt;
-    out = std::move(*copies);
-  }
-  if (!keeps_order(k, out)) return std::nullopt;
-  return out;
+  const Kernel inside = teams_inside(k);
+  if (keeps_order(k, inside)) return inside;
+  for (const bool each : {false, true})
+    for (const Kernel* start : {&k, &inside})
+      if (const std::optional<Kernel> out = with_copies(*start, each); out && keeps_order(k, *out))
+        return out;
+  return std::nullopt;
 }
 
 Kernel as_text(const Kernel& k) { return text_with_copies(k).value_or(k); }

@@ -105,9 +105,7 @@ class Separation {
 
 }  // namespace
 
-/// Temporaries that are used within a parallel loop, or in work-items and lanes that could have
-/// copies of their own, and outside of these.
-std::set<std::string> used_in_and_outside_parallel(const Kernel& k) {
+std::set<std::string> used_in_and_outside_parallel(const Kernel& k, bool threads) {
   std::set<std::string> parallel;
   for (const auto& [iname, tag] : k.iname_tags)
     if (is_parallel(&tag)) parallel.insert(iname);
@@ -126,7 +124,8 @@ std::set<std::string> used_in_and_outside_parallel(const Kernel& k) {
       if (parallel.count(n)) around.insert(n);
     for (const Access& a : statement_accesses(*i, variables)) {
       const Temporary* t = k.find_temporary(a.variable);
-      const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private);
+      const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private ||
+                             (threads && t->space == AddressSpace::Local));
       if (!own || t->initializer) continue;
       std::set<std::string> mine = around;
       std::erase_if(mine, [&](const std::string& n) { return shares(a.variable, n); });
@@ -143,8 +142,7 @@ std::set<std::string> used_in_and_outside_parallel(const Kernel& k) {
   return out;
 }
 
-Nested separate_webs(Nested nested) {
-  const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel);
+Nested separate_webs(Nested nested, const std::set<std::string>& names) {
   if (names.empty()) return nested;
   Separation separation(nested);
   for (const std::string& name : names) separation.separate(name);

@@ -1,6 +1,7 @@
 #include "core/sets/budget.h"
 #include "tests/codegen/kit.h"
 #include "transforms/chunk_iname.h"
+#include "transforms/registry.h"
 
 using namespace moonloop;
 
@@ -379,6 +380,20 @@ TEST_CASE("loops: a domain of which isl does not know what integers exist in it"
       "assume n >= 5\na[j + 8] = 1\n",
       Target::C);
   CHECK(text.find("a[j + 8] = 1.0f;") != std::string::npos);
+}
+
+// Differential test, seeds 38800422, 39801067 and 41501223: an internal error.
+TEST_CASE("loops: a condition that takes too long to simplify is asked as it is") {
+  Kernel k = kernel(R"(
+kernel f(n: int32, c: int64[3*n + 12], q: int64[3*n + 12])
+domain {[i]: 0 <= i and 2*i < n}
+q[i + 1] = c[i // 2]
+)");
+  k = chunk_iname(k, "i", 3, {});
+  k = run_op(*find_op("add_prefetch"), k,
+             {Value{std::string("c")}, Value{ValueList{Value{std::string("i_outer")}}}}, {});
+  k = chunk_iname(k, "i_inner", 4, {});
+  CHECK(generate(k, Target::C).source.find("c_fetch[") != std::string::npos);
 }
 
 TEST_CASE("loops: a condition on pieces of pieces is evaluated as it is written") {

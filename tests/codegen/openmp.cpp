@@ -238,6 +238,30 @@ b[i] = t      {inames=i}
   CHECK(evens.find("t[i] += a[j];") != std::string::npos);
 }
 
+// Differential test, seeds 37401009, 37700519 and 39000120: threads shared `memory`.
+TEST_CASE("openmp: groups have local memory of their own, also beside a loop in sequence") {
+  const auto text = [](const std::string& second, const std::string& base) {
+    return "kernel f(n: int32, p: in int32[n], a: inout int32[n])\n"
+           "domain {[x]: 0 <= x < n}\ndomain {[i, j]: 0 <= i, j < 8}\n"
+           "domain {[y]: 0 <= y < n}\ndomain {[k, l]: 0 <= k, l < 8}\n"
+           "temp s: int32[8] in local" +
+           base + (second == "u" ? "temp u: int32[8] in local" + base : "") +
+           "for x\n  s[i] = p[x] + i\n  a[x] = s[7 - j] {if=j < 1}\nend\n"
+           "for y\n  " +
+           second + "[k] = a[y] + k\n  a[y] = " + second + "[7 - l] {if=l < 1}\nend\n";
+  };
+  for (const std::string& t : {text("s", "\n"), text("u", " base=memory\n")})
+    for (const char* tag : {"g.0", "par"}) {
+      CAPTURE(t);
+      const std::string out = code(t, Target::OpenMP, {{"y", tag}});
+      const std::size_t team = out.find("#pragma omp parallel for");
+      REQUIRE(team != std::string::npos);
+      CHECK(out.find("_0[8];", team) != std::string::npos);
+      const std::string alone = code(t, Target::OpenMP);  // no team, one array
+      CHECK(alone.find("_0[8];") == std::string::npos);
+    }
+}
+
 TEST_CASE("openmp: loops that follow each other share a team, as far as they ask what stays") {
   const char* const text = R"(
 kernel sweeps(n: int32, m: int32, on: int32[2], a: inout float64[n], b: inout float64[n], c: inout int32[2])

@@ -95,6 +95,7 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   const test::Folder folder;
   const char* const given = std::getenv("MOONLOOP_SEED");
   const unsigned first = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
+  const char* const sanitizers = std::getenv("MOONLOOP_SANITIZE");
   setenv("OMP_WAIT_POLICY", "passive", 0);
   int compared = 0;
   Directives directives;
@@ -131,6 +132,11 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
         words.push_back(name);
       }
       words.emplace_back("-lm");
+      // Sanitizers end the program where something is wrong.
+      if (sanitizers || batch == 5)
+        words.insert(words.end(),
+                     {std::string("-fsanitize=") + (sanitizers ? sanitizers : "undefined"),
+                      "-fno-sanitize-recover=all"});
       command(words);
       return path;
     };

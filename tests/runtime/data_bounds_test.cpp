@@ -99,6 +99,60 @@ y[i, k] = 1.0  {inames=i:k}
       Error);
 }
 
+TEST_CASE("known values: what arguments alone decide also says how many groups there are") {
+  const char* const text = R"(
+kernel blocks(n: int32, m: int32, x: in float64[n + 1], y: inout float64[n + 1], z: inout float64[n + 1])
+domain {[b]: 0 <= b < whole and b mod 4 = 0}
+domain {[k]: b <= k < b + 4}
+domain {[r]: whole <= r < n}
+domain {[t]: 0 <= t < steps}
+domain {[i]: 0 <= i < half}
+domain {[j]: 0 <= j < half}
+assume n >= 1
+<int32> odd = max(m, -m) % 2
+<int32> last = n - truncmod(n - 2*m, 4) - odd
+<int32> whole = max(0, min(n, last)) // 4*4
+<int32> steps = truncdiv(n - 9, 3)
+<int32> half = n // 2
+y[k] = x[k] + b  {inames=b:k}
+y[r] = 2*x[r]  {inames=r}
+for t
+  z[i] = z[i] + y[half - 1 - i]  {id=add, inames=t:i}
+  y[j] = z[half - 1 - j]  {id=back, inames=t:j}
+end
+)";
+  const Kernel k = tagged(text, {{"b", "g.0"}, {"k", "l.0"}, {"r", "g.0"}});
+  const Kernel groups = split(split(k, "i", 4, "g.0", "l.0"), "j", 4, "g.0", "l.0");
+  for (const char* n : {"1", "2", "7", "8", "30"})
+    for (const char* m : {"-3", "0", "5"}) run_everywhere(groups, k, {{"n", n}, {"m", m}});
+  const Program p = generate(groups, Target::OpenCL);
+  REQUIRE(std::holds_alternative<HostLoop>(p.device->steps.back().op));
+  CHECK(std::get<HostLoop>(p.device->steps.back().op).iname == "t");
+  run_everywhere(tagged(text, {{"i", "l.auto"}}), k, {{"n", "9"}, {"m", "1"}});
+}
+
+TEST_CASE("known values: none where data, conditions, loops or two statements decide") {
+  const auto refusal = [](const std::string& value) {
+    const Kernel k = tagged(
+        "kernel f(n: int32, c: in int32[9], y: inout float64[n, n])\n"
+        "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < m and k mod 2 = 0}\n" +
+            value + "y[k, k] = 1.0  {inames=k}\n",
+        {{"k", "g.0"}});
+    return error_of([&] { generate(k, Target::OpenCL); });
+  };
+  CHECK(refusal("<int32> m = n - 1\n").empty());
+  for (const std::string value :
+       {"<int32> m = c[2]\n", "<int32> m = n  {if=n > 4}\nm = 1  {if=n <= 4}\n",
+        "<int32> m = n  {if=c[0] > 4}\n", "<int32> m = n\nm = m - 1\n",
+        "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n",
+        "<int32> l = c[0]\n<int32> m = min(n, l)\n", "<int16> m = n\n",
+        "<int32> m = n // (n - 3)\n"}) {
+    CAPTURE(value);
+    CAPTURE(refusal(value));
+    CHECK(refusal(value).find("`m`, which is computed on the device") != std::string::npos);
+  }
+}
+
 TEST_CASE("data bounds: several rows at once, each as long as it is") {
   for (const char* text : {kRow, kSparse}) {
     const Kernel original = parsed(text);

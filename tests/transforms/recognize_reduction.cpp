@@ -246,6 +246,16 @@ TEST_CASE("recognize_reduction: what it refuses") {
         "`or` or `and`");
 }
 
+// Differential test, seed 39500002.
+TEST_CASE("recognize_reduction: the target's subscript may be in a rule") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, d: in int32[n], h: inout int64[7])\ndomain {[i]: 0 <= i < n}\n"
+      "at := d[i]\nplace(x) := x % 7\n"
+      "h[place(at())] = h[place(at())]*(1 - 2*(i % 2)) {id=w, atomic}\n");
+  CHECK(message([&] { recognize_reduction(k, {"i"}); }) ==
+        "`w` writes another element in each iteration of `i`: `h[place(at())]`");
+}
+
 TEST_CASE("recognize_reduction: a choice by a condition is a minimum or a maximum") {
   const auto of = [](const std::string& statement) {
     const Kernel k = parsed(

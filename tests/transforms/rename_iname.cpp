@@ -131,6 +131,46 @@ TEST_CASE("rename_iname: work-items that no one loop of the text could be have t
   CHECK(again.tag("i2_0")->text == "l.0");
 }
 
+// Differential test, seeds 37500809, 39801205 and 41900486.
+TEST_CASE("text: what a team runs statement by statement stays so, whatever else has lanes") {
+  Kernel k = parsed(
+      "kernel f(n: int32, w: inout int32[n], b: inout int32[n])\n"
+      "domain {[x]: 0 <= x < n}\ndomain {[z]: 0 <= z < n}\nassume n >= 5\n"
+      "b[z] = b[z] + 1 {id=first, inames=z}\n"
+      "w[x] = w[x] + b[n - 1 - x] {id=second, inames=x}\n");
+  k = apply(k, "split_iname", {text("x"), number(3)}, {{"inner_tag", text("l.0")}});
+  k = rename_iname(k, "x_inner", "z", kMerge);
+  k = apply(k, "tag_inames", {text("x_outer: vec")});
+  CHECK(code_of([&] { check_legal(parsed(print_kernel(k))); }) == "breaks-order");
+  const Kernel again = parsed(print_kernel(as_text(k)));
+  CHECK_NOTHROW(check_legal(again));
+  CHECK(again.find_insn("first")->inames != again.find_insn("second")->inames);
+
+  // A map whose lanes come first: in the text they are inside.
+  Kernel skewed = parsed(
+      "kernel f(n: int32, c: int32[3*n + 12])\n"
+      "domain {[i]: 0 <= i < n and i mod 3 = 0}\ndomain {[j]: 0 <= j < n and j mod 3 = 0}\n"
+      "c[i // 2 + 2] = 8*c[j + i + 2] {id=s, inames=i:j}\n");
+  skewed = apply(skewed, "split_iname", {text("i"), number(2)}, {{"inner_tag", text("vec")}});
+  skewed = map_domain(skewed, "{ [i_inner, i_outer] -> [i_inner, u] : u = i_outer - i_inner }");
+  CHECK_NOTHROW(check_legal(parsed(print_kernel(as_text(skewed)))));
+  CHECK(print_kernel(as_text(skewed)).find("loop_order u, j, i_inner") != std::string::npos);
+}
+
+TEST_CASE("rename_iname: lanes that compute the bound of their own loop share it with no others") {
+  Kernel k = parsed(
+      "kernel f(n: int32, look: in int32[n], w: inout int64[n], q: inout int64[n, n])\n"
+      "domain {[x]: 0 <= x < n}\ndomain {[k]: 0 <= k < m}\ndomain {[y]: 0 <= y < n}\n"
+      "assume n >= 5\n"
+      "<int32> m = look[x] % 5 {id=length, inames=x}\n"
+      "q[x, k] = k {id=row, inames=x:k}\n"
+      "w[y] = w[y] + q[3, y] {id=sum, inames=y}\n");
+  k = apply(k, "split_iname", {text("y"), number(2)}, {{"inner_tag", text("l.0")}});
+  CHECK(code_of([&] {
+          rename_iname(k, "x", "y_inner", {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) == "cannot-nest");
+}
+
 // The loop over `j` would read a length that another loop computes for itself, or that is computed
 // later; where it is known by then, the loops become one.
 TEST_CASE("rename_iname: one loop over the values of both needs what bounds them") {
