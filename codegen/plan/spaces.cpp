@@ -2,10 +2,39 @@
 
 #include <algorithm>
 
+#include "core/model/domain.h"
 #include "core/order/address_spaces.h"
 #include "core/order/order_reference.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
+namespace {
+
+/// Whether the number of the group tells the elements apart that the instruction writes: those of
+/// different groups never meet, as in `t[g, i]`, but not in `t[i - g]`. Where that is not known
+/// it does.
+bool chooses_element(const Kernel& k, const Instruction& insn, const Expr& target,
+                     const std::string& group) {
+  const Expr* place = &target;
+  while (const auto* f = place->as<Field>()) place = &f->base;
+  const auto* l = place->as<Load>();
+  if (!l) return true;
+  for (const Expr& e : l->index)
+    if (const auto* v = e.as<Var>(); v && v->name == group) return true;
+  const std::vector<std::string> dims(insn.inames.begin(), insn.inames.end());
+  try {
+    const IslBudget budget(kQuestionOperations);
+    const std::optional<Map> value = to_map(l->index, dims);
+    if (!value) return true;
+    const Set domain = without_computed(k, domain_of(k, dims)).all;
+    Map same = isl_map_intersect_domain(value->copy(), domain.copy());
+    same = isl_map_apply_range(same.copy(), isl_map_reverse(same.copy()));
+    const auto at = std::size_t(std::find(dims.begin(), dims.end(), group) - dims.begin());
+    return yes(isl_map_is_empty(order_lt(same, at, at).get()));
+  } catch (const IslQuota&) { return true; }
+}
+
+}  // namespace
 
 std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   std::map<std::string, AddressSpace> out;
@@ -20,7 +49,9 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
       collect_vars(target, names);
       for (const std::string& n : names)
         if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Group)
-          by_group.insert(written_name(target));
+          if (const Temporary* w = k.find_temporary(written_name(target));
+              w && w->space == AddressSpace::Auto && chooses_element(k, *i, target, n))
+            by_group.insert(w->name);
     }
   // Values written with global memory outside of all groups are written only in the first group.
   if (std::any_of(k.iname_tags.begin(), k.iname_tags.end(),

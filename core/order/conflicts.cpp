@@ -12,9 +12,32 @@ namespace {
 /// numbers, times that of the subscripts.
 constexpr isl_size kMostParts = 40;
 
+ApproximateSet without_computed_but(const Kernel& k, Set s, const std::set<std::string>& but) {
+  std::vector<std::string> computed = computed_params(k, s);
+  std::erase_if(computed, [&](const std::string& p) { return but.count(p) > 0; });
+  if (computed.empty()) return {std::move(s)};
+  return {drop_params(std::move(s), computed), false};
+}
+
+/// Scalars that bound loops and that one statement sets, in no loop: all loops find one value.
+std::set<std::string> set_once(const Kernel& k, const Variables& variables) {
+  std::set<std::string> bounds, seen;
+  if (!variables.any_bounds()) return bounds;
+  for (const Domain& d : k.domains)
+    for (std::string& p : d.params()) {
+      const Temporary* t = k.find_temporary(p);
+      if (t && !t->initializer) bounds.insert(std::move(p));
+    }
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& w : writes(*i))
+      if (!seen.insert(w).second || !i->inames.empty()) bounds.erase(w);
+  return bounds;
+}
+
 /// The instances without the instruction's predicates: some may not run.
-Set possible_instances(const Kernel& k, const std::vector<std::string>& dims) {
-  return without_computed(k, domain_of(k, dims)).all;
+Set possible_instances(const Kernel& k, const std::vector<std::string>& dims,
+                       const std::set<std::string>& but) {
+  return without_computed_but(k, domain_of(k, dims), but).all;
 }
 
 /// Inames that are equal wherever the values of the expression are.
@@ -37,7 +60,8 @@ std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
 }  // namespace
 
 ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
-                            const std::vector<std::string>& dims) {
+                            const std::vector<std::string>& dims,
+                            const std::set<std::string>& but) {
   Set d = domain_of(k, dims);
   bool all_affine = true;
   for (const Expr& p : insn.predicates) {
@@ -47,12 +71,12 @@ ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
     else
       all_affine = false;
   }
-  ApproximateSet out = without_computed(k, std::move(d));
+  ApproximateSet out = without_computed_but(k, std::move(d), but);
   out.exact = out.exact && all_affine;
   return out;
 }
 
-Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
+Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k), set_once_(set_once(k, variables_)) {
   for (const InsnPtr& i : k.instructions) dims_.emplace_back(i->inames.begin(), i->inames.end());
   instances_.resize(dims_.size());
 }
@@ -60,9 +84,9 @@ Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
 const ApproximateSet& Conflicts::instances(int insn) {
   ApproximateSet& out = instances_[std::size_t(insn)];
   if (out.all) return out;
-  out = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn));
+  out = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), set_once_);
   if (isl_set_n_basic_set(out.all.get()) > kMostParts)
-    out = {possible_instances(k_, dims(insn)), false};
+    out = {possible_instances(k_, dims(insn), set_once_), false};
   return out;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -50,15 +51,17 @@ class Conflicts {
 
   const Kernel& k_;
   Variables variables_;
+  std::set<std::string> set_once_;  // scalars that bound loops and have one value for all of them
   std::vector<std::vector<std::string>> dims_;
   std::vector<ApproximateSet> instances_;  // null until needed
   std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
 };
 
 /// The instances of an instruction of `k` over `dims`, affine predicates included; see
-/// RunOrder::domain.
+/// RunOrder::domain. Computed values `but` stay parameters: they are the same for all instances.
 ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
-                            const std::vector<std::string>& dims);
+                            const std::vector<std::string>& dims,
+                            const std::set<std::string>& but = {});
 
 /// Whether some subscript is one number here and another one there.
 bool plainly_apart(const Exprs& a, const Exprs& b);

@@ -198,3 +198,56 @@ end
   CHECK(after.find_temporary("s")->base_storage.empty());  // it lives on in memory of the device
   CHECK(after.find_temporary("t")->base_storage == "m");
 }
+
+// TeaLeaf's block solver: blocks of rows, each with a recurrence through an array of its own.
+TEST_CASE("device: an array counted from where its group begins is the group's own") {
+  const char* const text = R"(
+kernel blocks(n: int32, m: int32, r: in float64[n, m + 3], c: in float64[n, m + 3], z: inout float64[n, m + 3])
+domain {[b]: 0 <= b < m and b mod 4 = 0}
+domain {[j]: 0 <= j < n}
+domain {[k]: b < k < b + 4}
+domain {[l]: 0 <= l < 4}
+temp d: float64[4]
+for b
+  for j
+    d[0] = r[j, b]
+    d[k - b] = r[j, k] - c[j, k]*d[k - b - 1]
+    z[j, b + l] = d[3 - l]
+  end
+end
+)";
+  const Kernel original = parsed(text);
+  for (const std::map<std::string, std::string>& tags :
+       {std::map<std::string, std::string>{{"b", "g.0"}},
+        {{"b", "g.0"}, {"j", "g.1"}},
+        {{"b", "g.0"}, {"j", "l.0"}}}) {
+    const Kernel k = test::tagged(text, tags);
+    CHECK(generate(k, Target::OpenCL).source.find("double d[4];") != std::string::npos);
+    run_everywhere(k, original, {{"n", "5"}, {"m", "17"}});
+  }
+  // Where the group's number tells elements apart, all groups' elements are in global memory.
+  const char* const rows = R"(
+kernel rows(n: int32, a: in float64[8, n], y: inout float64[n])
+domain {[g]: 0 <= g < 8}
+domain {[i]: 0 <= i < n}
+domain {[h]: 0 <= h < 8}
+assume n >= 1
+temp t: float64[8]
+t[7 - g] = sum(i, a[g, i])
+y[0] = sum(h, t[h])
+)";
+  run_everywhere(test::tagged(rows, {{"g", "g.0"}}), parsed(rows), {{"n", "9"}});
+}
+
+TEST_CASE("device: blocks that begin where one value for all says do not meet") {
+  const char* const once = R"(
+kernel blocks(n: int32, c: in int32[n + 9], z: inout float64[n + 8])
+domain {[b]: from <= b < n and (b - from) mod 4 = 0}
+domain {[l]: 0 <= l < 4}
+assume n >= 1
+<int32> from = c[3] % 4  {inames=}
+z[b + l] = z[b + l] + b  {inames=b:l}
+)";
+  const Kernel k = split(parsed(once), "b", 64, "", "g.0");
+  run_everywhere(k, parsed(once), {{"n", "21"}});
+}
