@@ -246,7 +246,7 @@ class Recognizer {
   static bool may_run(const Kernel& before, const Kernel& after) {
     const auto fine = [](const Kernel& k) {
       try {
-        check_defined(complete(k));
+        check_defined(rebase(complete(k)));  // what it reads itself, not what its source did
         return true;
       } catch (const Error& e) {
         return e.diagnostic().code != "undefined-read" && e.diagnostic().code != "out-of-bounds";

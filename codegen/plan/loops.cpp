@@ -403,7 +403,17 @@ class LoopMaker {
       rest = isl_set_compute_divs(rest.copy());  // where that takes too long it stays
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
-    return built ? out : from_set(rest);
+    return built ? out : condition_of(rest);
+  }
+
+  /// Without looking for what its parts have in common, where much was asked already.
+  Expr condition_of(const Set& points) const {
+    if (unanswered_ < kMostUnanswered) return from_set(points);
+    Exprs any;
+    for (const BasicSet& part : parts_of(isl_set_compute_divs(points.copy())))
+      any.push_back(from_set(isl_set_from_basic_set(part.copy())));
+    if (any.size() == 1) return any.front();
+    return any.empty() ? Expr(BoolLit{false}) : Expr(Nary{NaryOp::Or, std::move(any)});
   }
 
   /// What writes expressions with the parameters of `space` for the points of `context`. isl reads

@@ -16,7 +16,8 @@ namespace moonloop {
 ///
 /// Cost: for kernels with such an iname some proofs of the order of all statements.
 Kernel as_text(const Kernel& k);
-/// Nothing where `as_text(k)` is `k`.
-std::optional<Kernel> text_with_copies(const Kernel& k);
+/// Nothing where `as_text(k)` is `k`, or, without `each`, where statements of the same loops would
+/// need inames of their own.
+std::optional<Kernel> text_with_copies(const Kernel& k, bool each = false);
 
 }  // namespace moonloop

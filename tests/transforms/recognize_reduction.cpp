@@ -256,6 +256,23 @@ TEST_CASE("recognize_reduction: the target's subscript may be in a rule") {
         "`w` writes another element in each iteration of `i`: `h[place(at())]`");
 }
 
+// Differential test, seed 44200208: where no term is, the buffer has no value.
+TEST_CASE("recognize_reduction: an accumulator that has values only where the loop runs") {
+  Kernel k = parsed(
+      "kernel f(n: int32, b: int64[n + 6], p: int64[n + 6, n + 6])\n"
+      "domain {[i]: 0 <= i < 5}\ndomain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < i}\n"
+      "domain {[l]: 0 <= l <= i}\nassume n >= 5\n"
+      "b[i + 1] = b[i + 1] + p[i + 1, k] {id=s, inames=i:j:k}\n"
+      "b[i] = i {id=w, inames=i:l}\n");
+  k = apply(k, "buffer_array", {text("b"), text("l")});
+  k = apply(k, "duplicate_inames", {text("k"), text("id:s")}, {{"suffix", text("_d")}});
+  const Kernel out = recognize_reduction(k, {"k_d"}, Match::parse("id:s"));
+  CHECK(line(out, "s").find("sum(k_d, p[i + 1, k_d])") != std::string::npos);
+  REQUIRE(out.find_insn("s")->predicates.size() == 1);
+  CHECK(to_string(out.find_insn("s")->predicates[0]) == "i >= 1");
+  CHECK_NOTHROW(complete(out));
+}
+
 TEST_CASE("recognize_reduction: a choice by a condition is a minimum or a maximum") {
   const auto of = [](const std::string& statement) {
     const Kernel k = parsed(
