@@ -1,5 +1,8 @@
 #include "codegen/plan/known_values.h"
 
+#include <algorithm>
+
+#include "core/model/textual_order.h"
 #include "core/sets/named_sets.h"
 
 namespace moonloop {
@@ -11,23 +14,36 @@ constexpr int kMostParts = 100;
 class Search {
  public:
   explicit Search(const Kernel& k) : k_(k) {
-    std::map<std::string, int> written;
-    for (const InsnPtr& i : k.instructions)
-      for (const std::string& w : writes(*i)) ++written[w];
-    for (const InsnPtr& i : k.instructions)
-      if (is_plain(*i) && written.at(i->lhs[0].as<Var>()->name) == 1)
-        sets_.emplace(i->lhs[0].as<Var>()->name, i.get());
+    std::map<std::string, int> writers, first_read;
+    const Variables variables(k);
+    for (int n = 0; n < int(k.instructions.size()); ++n) {
+      const Instruction& insn = *k.instructions[std::size_t(n)];
+      const std::set<std::string> all = writes(insn);
+      for (const std::string& w : all) ++writers[w];
+      for_each_name_read(k, variables, insn, [&](const std::string& name) {
+        if (!all.contains(name)) first_read.emplace(name, n);
+      });
+      if (is_plain(insn)) sets_[insn.lhs[0].as<Var>()->name].push_back(n);
+    }
+    const std::vector<int> order = textual_order(k);
+    const bool listed = std::is_sorted(order.begin(), order.end());
+    std::erase_if(sets_, [&](const auto& s) {
+      if (s.second.size() > 1 && !listed) return true;
+      const auto read = first_read.find(s.first);
+      return writers.at(s.first) != int(s.second.size()) ||
+             (read != first_read.end() && read->second < s.second.back());
+    });
   }
 
   KnownValues run() {
     KnownValues out;
-    for (const auto& [name, insn] : sets_)
+    for (const auto& [name, all] : sets_)
       if (const Expr e = of(name)) out.emplace(name, e);
     return out;
   }
 
  private:
-  /// Whether it sets an integer, once.
+  /// Whether it sets an integer, in no loop.
   bool is_plain(const Instruction& i) const {
     if (i.kind != InsnKind::Assign || i.role != ReductionRole::None || i.lhs.size() != 1 ||
         i.atomic != Atomicity::None || !i.inames.empty())
@@ -42,16 +58,21 @@ class Search {
            size_of(t.scalar) >= 4;
   }
 
-  /// Its value; null where it has none.
+  /// Its value once all that set it have run; null where it has none.
   Expr of(const std::string& name) {
     const auto [it, first] = values_.try_emplace(name);  // null too while it is looked for
     if (!first) return it->second;
-    const auto set = sets_.find(name);
-    Expr e = set == sets_.end() ? Expr() : value(*set->second);
-    int parts = 0;
-    if (e) walk(e, [&](const Expr&) { return ++parts <= kMostParts; });
-    if (parts > kMostParts) e = Expr();
-    return values_[name] = e;
+    const auto sets = sets_.find(name);
+    if (sets == sets_.end()) return {};
+    Expr value;
+    for (const int n : sets->second) {
+      value = value_after(*k_.instructions[std::size_t(n)], value ? value : lit(0));
+      int parts = 0;
+      if (value) walk(value, [&](const Expr&) { return ++parts <= kMostParts; });
+      if (!value || parts > kMostParts) return values_[name] = Expr();
+      values_[name] = value;  // the next one may read it
+    }
+    return value;
   }
 
   Expr variable(const Expr& e, const std::string& name) {
@@ -60,13 +81,13 @@ class Search {
     return of(name);
   }
 
-  /// What it sets; 0 where it does not run.
-  Expr value(const Instruction& i) {
+  /// What the variable is after it: `before` where it does not run.
+  Expr value_after(const Instruction& i, const Expr& before) {
     Expr out = value(i.rhs);
     for (const Expr& p : i.predicates) {
       const Expr runs = condition(p);
       if (!out || !runs) return {};
-      out = Expr(Select{runs, out, lit(0)});
+      out = Expr(Select{runs, out, before});
     }
     return out;
   }
@@ -137,7 +158,7 @@ class Search {
   }
 
   const Kernel& k_;
-  std::map<std::string, const Instruction*> sets_;  // by name, the only one that does
+  std::map<std::string, std::vector<int>> sets_;  // by name, all instructions that do
   std::map<std::string, Expr> values_;
 };
 

@@ -4,9 +4,9 @@
 
 #include "core/order/order.h"
 
-/// Integers that a kernel computes once, before anything else asks for them, from its scalar
-/// arguments alone, such as `last = n - n mod 4`. The host of a device knows their values too, so
-/// that they may say how many groups there are.
+/// Integers that a kernel computes in no loop, before anything else asks for them, from its scalar
+/// arguments alone, such as `last = n - n mod 4`, also in several steps and under conditions. The
+/// host of a device knows their values too, so that they may say how many groups there are.
 namespace moonloop {
 
 /// By name; over scalar arguments.

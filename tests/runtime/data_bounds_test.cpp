@@ -105,6 +105,7 @@ kernel blocks(n: int32, m: int32, x: in float64[n + 1], y: inout float64[n + 1],
 domain {[b]: 0 <= b < whole and b mod 4 = 0}
 domain {[k]: b <= k < b + 4}
 domain {[r]: whole <= r < n}
+domain {[s]: 0 <= s < more}
 domain {[t]: 0 <= t < steps}
 domain {[i]: 0 <= i < half}
 domain {[j]: 0 <= j < half}
@@ -114,14 +115,18 @@ assume n >= 1
 <int32> whole = max(0, min(n, last)) // 4*4
 <int32> steps = truncdiv(n - 9, 3)
 <int32> half = n // 2
+<int32> more = 1
+more = more + half  {if=m > 0}
+more = 0  {if=m < 0 and odd == 1}
 y[k] = x[k] + b  {inames=b:k}
 y[r] = 2*x[r]  {inames=r}
+z[s] = z[s] - s  {inames=s}
 for t
   z[i] = z[i] + y[half - 1 - i]  {id=add, inames=t:i}
   y[j] = z[half - 1 - j]  {id=back, inames=t:j}
 end
 )";
-  const Kernel k = tagged(text, {{"b", "g.0"}, {"k", "l.0"}, {"r", "g.0"}});
+  const Kernel k = tagged(text, {{"b", "g.0"}, {"k", "l.0"}, {"r", "g.0"}, {"s", "g.0"}});
   const Kernel groups = split(split(k, "i", 4, "g.0", "l.0"), "j", 4, "g.0", "l.0");
   for (const char* n : {"1", "2", "7", "8", "30"})
     for (const char* m : {"-3", "0", "5"}) run_everywhere(groups, k, {{"n", n}, {"m", m}});
@@ -131,19 +136,21 @@ end
   run_everywhere(tagged(text, {{"i", "l.auto"}}), k, {{"n", "9"}, {"m", "1"}});
 }
 
-TEST_CASE("known values: none where data, conditions, loops or two statements decide") {
+TEST_CASE("known values: none where data, loops or what is in between decide") {
   const auto refusal = [](const std::string& value) {
     const Kernel k = tagged(
         "kernel f(n: int32, c: in int32[9], y: inout float64[n, n])\n"
-        "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < m and k mod 2 = 0}\n" +
+        "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < m and k mod 2 = 0}\nassume n >= 2\n" +
             value + "y[k, k] = 1.0  {inames=k}\n",
         {{"k", "g.0"}});
     return error_of([&] { generate(k, Target::OpenCL); });
   };
   CHECK(refusal("<int32> m = n - 1\n").empty());
+  CHECK(refusal("m = n {id=last, dep=first}\n<int32> m = 2  {id=first}\n").empty());
   for (const std::string value :
-       {"<int32> m = c[2]\n", "<int32> m = n  {if=n > 4}\nm = 1  {if=n <= 4}\n",
-        "<int32> m = n  {if=c[0] > 4}\n", "<int32> m = n\nm = m - 1\n",
+       {"<int32> m = c[2]\n", "<int32> m = n\ny[1, 1] = m\nm = 1  {if=n <= 4}\n",
+        "<int32> m = n  {if=c[0] > 4}\n",
+
         "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n",
         "<int32> l = c[0]\n<int32> m = min(n, l)\n", "<int16> m = n\n",
         "<int32> m = n // (n - 3)\n"}) {
