@@ -119,7 +119,8 @@ class LoopMaker {
       Domains::Predicates p = domains_.predicates(insn(i), loops);
       Set points = pieces_.of(loops);
       if (p.points) points = intersect(points, p.points);
-      if (starts_.count(i)) points = forget(std::move(points), plan_.apart);
+      if (starts_.count(i))
+        points = forget(pieces_.without_unknown(std::move(points), loops), plan_.apart);
       all.add(points);
       groups.push_back({std::move(points), std::move(p.rest), {i}});
     }

@@ -52,13 +52,15 @@ PieceValues::PieceValues(const Kernel& k, Domains& domains) : k_(k), domains_(do
   }
 }
 
-/// Those of `loops` that are around the statements that write a scalar.
+/// Those of `loops` that are around the statements that write a scalar, and the members of teams
+/// that each have their own.
 void PieceValues::add_loops_of(const std::string& scalar, const std::vector<std::string>& loops,
                                std::set<std::string>& out) const {
   for (const InsnPtr& i : k_.instructions)
     if (writes(*i).contains(scalar))
-      for (const std::string& loop : loops)
-        if (i->inames.contains(loop)) out.insert(loop);
+      for (const std::string& iname : i->inames)
+        if (in_team(k_.tag(iname)) || std::find(loops.begin(), loops.end(), iname) != loops.end())
+          out.insert(iname);
 }
 
 bool PieceValues::Value::is_known(const std::vector<std::string>& loops) const {

@@ -43,11 +43,10 @@ Kernel teams_inside(Kernel k) {
 /// By statement, in which copy of an iname of a team it runs; -1: in none.
 using CopyOf = std::vector<int>;
 
-/// Statements are together that have the same other inames, or, `each`, none are.
-CopyOf copies_of(const Kernel& k, const std::string& iname, bool each) {
+/// Statements are together that have the same other inames.
+CopyOf copies_of(const Kernel& k, const std::string& iname) {
   std::vector<std::set<std::string>> known;
   CopyOf out;
-  int next = 0;
   for (const InsnPtr& insn : k.instructions) {
     std::set<std::string> all = all_inames(k, *insn);
     if (!all.erase(iname)) {
@@ -55,7 +54,7 @@ CopyOf copies_of(const Kernel& k, const std::string& iname, bool each) {
       continue;
     }
     const auto at = std::find(known.begin(), known.end(), all);
-    out.push_back(each ? next++ : int(at - known.begin()));
+    out.push_back(int(at - known.begin()));
     if (at == known.end()) known.push_back(std::move(all));
   }
   return out;
@@ -81,12 +80,12 @@ bool is_handed_on(const Kernel& k, const std::string& iname, const CopyOf& group
 
 /// Gives the statements of each group but the first one a copy of each iname of a team; nothing
 /// where its values hand something on from one group to another.
-std::optional<Kernel> with_copies(Kernel k, bool each) {
+std::optional<Kernel> with_copies(Kernel k) {
   std::vector<std::string> teams;
   for (const auto& [iname, tag] : k.iname_tags)
     if (in_team(&tag)) teams.push_back(iname);
   for (const std::string& iname : teams) {
-    const CopyOf groups = copies_of(k, iname, each);
+    const CopyOf groups = copies_of(k, iname);
     if (is_handed_on(k, iname, groups)) return std::nullopt;
     const InameTag tag = *k.tag(iname);
     const int last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
@@ -103,7 +102,7 @@ std::optional<Kernel> with_copies(Kernel k, bool each) {
 
 }  // namespace
 
-std::optional<Kernel> text_with_copies(const Kernel& k, bool each) {
+std::optional<Kernel> text_with_copies(const Kernel& k) {
   if (!k.reference) return std::nullopt;
   if (std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
                    [](const auto& t) { return in_team(&t.second); }))
@@ -117,14 +116,11 @@ std::optional<Kernel> text_with_copies(const Kernel& k, bool each) {
   if (keeps_order(k, k)) return std::nullopt;
   const Kernel inside = teams_inside(k);
   if (keeps_order(k, inside)) return inside;
-  for (const bool all : {false, true})
-    for (const Kernel* start : {&k, &inside})
-      if (!all || each)
-        if (const std::optional<Kernel> out = with_copies(*start, all); out && keeps_order(k, *out))
-          return out;
+  for (const Kernel* start : {&k, &inside})
+    if (std::optional<Kernel> out = with_copies(*start); out && keeps_order(k, *out)) return out;
   return std::nullopt;
 }
 
-Kernel as_text(const Kernel& k) { return text_with_copies(k, true).value_or(k); }
+Kernel as_text(const Kernel& k) { return text_with_copies(k).value_or(k); }
 
 }  // namespace moonloop

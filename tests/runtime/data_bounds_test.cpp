@@ -160,6 +160,22 @@ TEST_CASE("known values: none where data, loops or what is in between decide") {
   }
 }
 
+// Differential test, seed 51000288: a condition on a lane's own pieces stood outside of the lanes.
+TEST_CASE("data bounds: pieces of what each work-item counts for itself") {
+  const Kernel original = parsed(R"(
+kernel f(n: int32, look: in int32[n], p: inout int32[n, n], q: inout int32[n, n])
+domain {[x]: 0 <= x < n}
+domain {[k]: 0 <= k < m}
+assume n >= 5
+<int32> m = look[x] % 5
+q[x, k] = p[x, k] + k
+)");
+  Kernel k = split(original, "x", 2, "g.0", "l.0");
+  k = split(k, "k", 2, "", "par");
+  k = step(k, "chunk_iname", {word("k_outer"), Value{std::int64_t{2}}});
+  for (const Target t : {Target::C, Target::OpenMP}) run_on(t, k, original, {{"n", "13"}});
+}
+
 TEST_CASE("data bounds: several rows at once, each as long as it is") {
   for (const char* text : {kRow, kSparse}) {
     const Kernel original = parsed(text);
