@@ -28,7 +28,10 @@ class Search {
     const std::vector<int> order = textual_order(k);
     const bool listed = std::is_sorted(order.begin(), order.end());
     std::erase_if(sets_, [&](const auto& s) {
-      if (s.second.size() > 1 && !listed) return true;
+      const bool in_loop = std::any_of(s.second.begin(), s.second.end(), [&](int n) {
+        return !k.instructions[std::size_t(n)]->inames.empty();
+      });
+      if (s.second.size() > 1 && (!listed || in_loop)) return true;
       const auto read = first_read.find(s.first);
       return writers.at(s.first) != int(s.second.size()) ||
              (read != first_read.end() && read->second < s.second.back());
@@ -43,10 +46,10 @@ class Search {
   }
 
  private:
-  /// Whether it sets an integer, in no loop.
+  /// Whether it sets an integer.
   bool is_plain(const Instruction& i) const {
     if (i.kind != InsnKind::Assign || i.role != ReductionRole::None || i.lhs.size() != 1 ||
-        i.atomic != Atomicity::None || !i.inames.empty())
+        i.atomic != Atomicity::None)
       return false;
     const auto* v = i.lhs[0].as<Var>();
     const Temporary* t = v ? k_.find_temporary(v->name) : nullptr;

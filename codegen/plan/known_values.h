@@ -4,9 +4,10 @@
 
 #include "core/order/order.h"
 
-/// Integers that a kernel computes in no loop, before anything else asks for them, from its scalar
-/// arguments alone, such as `last = n - n mod 4`, also in several steps and under conditions. The
-/// host of a device knows their values too, so that they may say how many groups there are.
+/// Integers that a kernel computes, before anything else asks for them, from its scalar arguments
+/// alone, such as `last = n - n mod 4`, also under conditions, and in several steps or, each time
+/// the same, in a loop. The host of a device knows their values too, so that they may say how many
+/// groups there are.
 namespace moonloop {
 
 /// By name; over scalar arguments.

@@ -146,12 +146,14 @@ TEST_CASE("known values: none where data, loops or what is in between decide") {
     return error_of([&] { generate(k, Target::OpenCL); });
   };
   CHECK(refusal("<int32> m = n - 1\n").empty());
+  CHECK(refusal("<int32> m = n - 1  {inames=j}\n").empty());
   CHECK(refusal("m = n {id=last, dep=first}\n<int32> m = 2  {id=first}\n").empty());
   for (const std::string value :
        {"<int32> m = c[2]\n", "<int32> m = n\ny[1, 1] = m\nm = 1  {if=n <= 4}\n",
         "<int32> m = n  {if=c[0] > 4}\n",
 
-        "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n",
+        "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n", "<int32> m = n - j  {inames=j}\n",
+        "<int32> m = n  {id=a}\nm = m - 1  {dep=a, inames=j}\n",
         "<int32> l = c[0]\n<int32> m = min(n, l)\n", "<int16> m = n\n",
         "<int32> m = n // (n - 3)\n"}) {
     CAPTURE(value);
