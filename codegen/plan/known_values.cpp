@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/model/textual_order.h"
-#include "core/sets/named_sets.h"
 
 namespace moonloop {
 namespace {
@@ -61,6 +60,18 @@ class Search {
            size_of(t.scalar) >= 4;
   }
 
+  /// Whether a conversion to the type cuts nothing off: what goes in is no wider.
+  bool holds(const Type& t, const Expr& e) const {
+    std::set<std::string> names;
+    collect_vars(e, names);
+    return size_of(t.scalar) == 8 || std::all_of(names.begin(), names.end(), [&](const auto& n) {
+             const Argument* a = k_.find_arg(n);
+             const Temporary* v = k_.find_temporary(n);
+             const std::optional<Type> own = a ? a->type : v ? v->type : std::optional<Type>();
+             return own && !own->is_record() && size_of(own->scalar) <= size_of(t.scalar);
+           });
+  }
+
   /// Its value once all that set it have run; null where it has none.
   Expr of(const std::string& name) {
     const auto [it, first] = values_.try_emplace(name);  // null too while it is looked for
@@ -86,7 +97,8 @@ class Search {
 
   /// What the variable is after it: `before` where it does not run.
   Expr value_after(const Instruction& i, const Expr& before) {
-    Expr out = value(i.rhs);
+    const Temporary& t = *k_.find_temporary(i.lhs[0].as<Var>()->name);
+    Expr out = holds(*t.type, i.rhs) ? value(i.rhs) : Expr();
     for (const Expr& p : i.predicates) {
       const Expr runs = condition(p);
       if (!out || !runs) return {};
@@ -133,7 +145,8 @@ class Search {
       const Expr a = floor ? value(x->left) : Expr();
       return a && as_int(x->right).value_or(0) > 0 ? Expr(Binary{x->op, a, x->right}) : Expr();
     }
-    if (const auto* x = e.as<Cast>()) return is_plain(x->type) ? value(x->arg) : Expr();
+    if (const auto* x = e.as<Cast>())
+      return is_plain(x->type) && holds(x->type, x->arg) ? value(x->arg) : Expr();
     const auto* c = e.as<Call>();
     Exprs args;
     if (!c || !all_values(c->args, args)) return {};
@@ -170,10 +183,7 @@ class Search {
 KnownValues known_values(const Kernel& k) { return Search(k).run(); }
 
 ApproximateSet without_unknown(const Kernel& k, Set s, const KnownValues& known) {
-  std::vector<std::string> unknown = computed_params(k, s);
-  std::erase_if(unknown, [&](const std::string& p) { return known.count(p) > 0; });
-  if (unknown.empty()) return {std::move(s)};
-  return {drop_params(std::move(s), unknown), false};
+  return without_computed(k, std::move(s), [&](const std::string& p) { return known.contains(p); });
 }
 
 }  // namespace moonloop

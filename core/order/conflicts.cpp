@@ -13,10 +13,7 @@ namespace {
 constexpr isl_size kMostParts = 40;
 
 ApproximateSet without_computed_but(const Kernel& k, Set s, const std::set<std::string>& but) {
-  std::vector<std::string> computed = computed_params(k, s);
-  std::erase_if(computed, [&](const std::string& p) { return but.count(p) > 0; });
-  if (computed.empty()) return {std::move(s)};
-  return {drop_params(std::move(s), computed), false};
+  return without_computed(k, std::move(s), [&](const std::string& p) { return but.contains(p); });
 }
 
 /// Scalars that bound loops and that one statement sets, in no loop: all loops find one value.

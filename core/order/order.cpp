@@ -64,8 +64,10 @@ std::vector<std::string> computed_params(const Kernel& k, const Set& s) {
   return out;
 }
 
-ApproximateSet without_computed(const Kernel& k, Set s) {
-  const std::vector<std::string> computed = computed_params(k, s);
+ApproximateSet without_computed(const Kernel& k, Set s,
+                                const std::function<bool(const std::string&)>& stays) {
+  std::vector<std::string> computed = computed_params(k, s);
+  if (stays) std::erase_if(computed, stays);
   if (computed.empty()) return {std::move(s)};
   return {drop_params(std::move(s), computed), false};
 }

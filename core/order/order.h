@@ -79,8 +79,10 @@ Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 
 /// Parameters of `s` that are temporaries.
 std::vector<std::string> computed_params(const Kernel& k, const Set& s);
-/// Parameters of `s` that are temporaries are projected out; not exact where there are any.
-ApproximateSet without_computed(const Kernel& k, Set s);
+/// Parameters of `s` that are temporaries are projected out, but for those that `stays` accepts;
+/// not exact where there are any.
+ApproximateSet without_computed(const Kernel& k, Set s,
+                                const std::function<bool(const std::string&)>& stays = {});
 
 /// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
 /// loops read, for many look-ups. Cost: a look at the parameters of all domains, none where there

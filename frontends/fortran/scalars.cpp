@@ -79,8 +79,8 @@ class LocalScalar {
       Statement& s = b[i];
       auto* d = std::get_if<Do>(&s.what);
       if (d && !reads(s) && is_set_before_use(*d->body, name_)) {
-        LocalScalar inside(r_, name_,
-                           places_);  // several loops in this one may each have their own
+        // Several loops in this one may each have their own.
+        LocalScalar inside(r_, name_, places_);
         if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
           homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());
         else

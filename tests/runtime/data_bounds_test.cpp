@@ -153,7 +153,7 @@ TEST_CASE("known values: none where data, loops or what is in between decide") {
         "<int32> m = n  {if=c[0] > 4}\n",
 
         "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n", "<int32> m = n - j  {inames=j}\n",
-        "<int32> m = n  {id=a}\nm = m - 1  {dep=a, inames=j}\n",
+        "<int32> m = cast(int32, wide)\n", "<int32> m = n  {id=a}\nm = m - 1  {dep=a, inames=j}\n",
         "<int32> l = c[0]\n<int32> m = min(n, l)\n", "<int16> m = n\n",
         "<int32> m = n // (n - 3)\n"}) {
     CAPTURE(value);
