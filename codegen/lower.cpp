@@ -96,9 +96,7 @@ const std::vector<Pass>& passes() {
       {kFirstOfPlan, Form::Tree, nullptr,
        [](State& s) { s.nested = nest_for(std::move(s.kernel()), s.target); }},
       {"webs", Form::Tree, nullptr,
-       [](State& s) {
-         s.nested = separate_webs(std::move(s.nested), features_of(s.target).threads);
-       }},
+       [](State& s) { s.nested = separate_webs(std::move(s.nested), s.target); }},
       {"invariant-reductions", Form::Tree, nullptr,
        [](State& s) { s.nested = hoist_invariant_reductions(std::move(s.nested)); }},
       {"accumulators", Form::Tree, nullptr, type_accumulators},

@@ -431,7 +431,9 @@ class LoopMaker {
     return fresh ? known->second = iterations_for(needs_.at(node.id)) : known->second;
   }
   static Set iterations_for(const Need& need) {
-    Set s = intersect(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
+    const Set around = hull(need.points);
+    const bool same = yes(isl_set_plain_is_equal(need.points.get(), need.explicit_.get()));
+    Set s = intersect(keep_on_last(around), drop_on_last(same ? around : hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
     s = dims_to_params(std::move(s), outer);

@@ -1,4 +1,5 @@
 #pragma once
+#include "codegen/language.h"
 #include "core/order/tree.h"
 
 namespace moonloop {
@@ -9,8 +10,9 @@ namespace moonloop {
 /// later passes may use names.
 ///
 /// The kernel of `nested` has its reductions realized. Fails `not-proved` where threads would share
-/// a temporary, with different values, since the webs of the present loops are not found.
+/// a temporary, with different values, since the webs of the present loops are not found. Where
+/// iterations of all loops around it may share it, it stays one where they are not found at once.
 /// Cost: linear; where there is such a temporary, the order of the kernel and the cost of the webs.
-Nested separate_webs(Nested nested, bool has_threads);
+Nested separate_webs(Nested nested, Target target);
 
 }  // namespace moonloop

@@ -657,8 +657,14 @@ class Run {
 };
 
 Nested with_own_webs(Nested nested) {
-  const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel, false);
-  return separate_webs(std::move(nested), names);
+  std::set<std::string> names, optional;
+  for (const auto& [name, runs] : used_in_and_outside_parallel(nested.kernel, false)) {
+    names.insert(name);
+    const bool in_order =
+        std::all_of(runs.begin(), runs.end(), [](TagRun r) { return is_spread(r); });
+    if (in_order) optional.insert(name);
+  }
+  return separate_webs(std::move(nested), names, optional);
 }
 
 }  // namespace

@@ -123,11 +123,8 @@ std::string tag_text(const InameTag& tag) {
 bool is_work_item(const InameTag* tag) { return tag && run_of(tag->kind) == TagRun::WorkItems; }
 bool is_lane(const InameTag* tag) { return tag && run_of(tag->kind) == TagRun::Lanes; }
 bool in_team(const InameTag* tag) { return is_work_item(tag) || is_lane(tag); }
-bool is_spread(const InameTag* tag) {
-  if (!tag) return false;
-  const TagRun run = run_of(tag->kind);
-  return run == TagRun::Threads || run == TagRun::Groups;
-}
+bool is_spread(TagRun run) { return run == TagRun::Threads || run == TagRun::Groups; }
+bool is_spread(const InameTag* tag) { return tag && is_spread(run_of(tag->kind)); }
 bool is_parallel(const InameTag* tag) { return tag && run_of(tag->kind) != TagRun::InOrder; }
 bool is_parallel_not_shared(const InameTag* tag) {
   if (!is_parallel(tag)) return false;

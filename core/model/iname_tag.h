@@ -73,6 +73,7 @@ bool is_lane(const InameTag* tag);       // `ilp`, `vec`
 /// one.
 bool in_team(const InameTag* tag);
 /// Threads or groups: loops of the tree whose iterations go to any free one.
+bool is_spread(TagRun run);
 bool is_spread(const InameTag* tag);  // `par`, `g.N`
 /// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
 bool is_parallel(const InameTag* tag);

@@ -10,7 +10,7 @@ namespace moonloop {
 namespace {
 
 /// For one query that has a cautious answer.
-constexpr unsigned long kWebOperations = 1'000'000;
+constexpr unsigned long kWebOperations = 500'000;
 /// For whether a read finds what was written before, where code cannot do without the answer.
 constexpr unsigned long kDemandedOperations = 2'000'000;
 
@@ -18,16 +18,16 @@ class Separation {
  public:
   explicit Separation(const Nested& nested) : k_(nested.kernel), reference_(nested) {}
 
-  void separate(const std::string& name) {
+  void separate(const std::string& name, bool optional) {
     if (bounds_loop(name)) return;  // all its uses are in one nest
     if (!is_written_in_parallel(name)) return;
-    if (!only_in_threads(name))  // what keeps it apart for each group, work-item or lane needs them
+    if (!optional)
       separate(name, reference_.web(name, kDemandedOperations));
     else
       try {
         const IslBudget budget(kWebOperations);
         separate(name, reference_.web(name));
-      } catch (const IslQuota&) { return; }  // they stay together, which threads may share
+      } catch (const IslQuota&) { return; }
     if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
           return writes(*i).count(name) || reads(k_, *i).count(name);
         }))
@@ -54,20 +54,6 @@ class Separation {
              std::any_of(dims.begin(), dims.end(),
                          [&](const std::string& i) { return is_parallel(k_.tag(i)); });
     });
-  }
-  /// Whether all loops around its uses are in order or tagged `par`.
-  bool only_in_threads(const std::string& name) const {
-    const std::vector<AccessAt>& all = reference_.by_variable().at(name);
-    return std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
-      const std::vector<std::string>& dims = reference_.order.dims(a.insn);
-      return std::all_of(dims.begin(), dims.end(), [&](const std::string& i) {
-        return !is_parallel(k_.tag(i)) || is_thread(i);
-      });
-    });
-  }
-  bool is_thread(const std::string& loop) const {
-    const InameTag* tag = reference_.order.kernel().tag(loop);
-    return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
   }
   /// `web` has the name `name`.
   void separate(const std::string& name, const Web& web) {
@@ -105,7 +91,7 @@ class Separation {
 
 }  // namespace
 
-std::set<std::string> used_in_and_outside_parallel(const Kernel& k, bool threads) {
+TemporariesInParallel used_in_and_outside_parallel(const Kernel& k, bool threads) {
   std::set<std::string> parallel;
   for (const auto& [iname, tag] : k.iname_tags)
     if (is_parallel(&tag)) parallel.insert(iname);
@@ -116,7 +102,8 @@ std::set<std::string> used_in_and_outside_parallel(const Kernel& k, bool threads
     return (is_work_item(tag) || is_lane(tag)) && !own_copies.has(name, iname);
   };
   std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>>
-      inames;  // parallel ones, of some uses and of all
+      inames;  // parallel ones that have copies, of some uses and of all
+  std::map<std::string, std::set<std::string>> around_uses;
   const Variables variables(k);
   for (const InsnPtr& i : k.instructions) {
     std::set<std::string> around;
@@ -127,6 +114,7 @@ std::set<std::string> used_in_and_outside_parallel(const Kernel& k, bool threads
       const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private ||
                              (threads && t->space == AddressSpace::Local));
       if (!own || t->initializer) continue;
+      around_uses[a.variable].insert(around.begin(), around.end());
       std::set<std::string> mine = around;
       std::erase_if(mine, [&](const std::string& n) { return shares(a.variable, n); });
       const auto [it, fresh] = inames.try_emplace(a.variable, mine, mine);
@@ -136,16 +124,19 @@ std::set<std::string> used_in_and_outside_parallel(const Kernel& k, bool threads
       std::erase_if(all, [&](const std::string& n) { return !mine.count(n); });
     }
   }
-  std::set<std::string> out;
-  for (const auto& [name, of] : inames)
-    if (of.first != of.second) out.insert(name);
+  TemporariesInParallel out;
+  for (const auto& [name, of] : inames) {
+    if (of.first == of.second) continue;
+    for (const std::string& n : around_uses[name]) out[name].insert(run_of(k.tag(n)->kind));
+  }
   return out;
 }
 
-Nested separate_webs(Nested nested, const std::set<std::string>& names) {
+Nested separate_webs(Nested nested, const std::set<std::string>& names,
+                     const std::set<std::string>& optional) {
   if (names.empty()) return nested;
   Separation separation(nested);
-  for (const std::string& name : names) separation.separate(name);
+  for (const std::string& name : names) separation.separate(name, optional.contains(name));
   nested.kernel = std::move(separation).result();
   return nested;
 }

@@ -139,7 +139,7 @@ end
 TEST_CASE("known values: none where data, loops or what is in between decide") {
   const auto refusal = [](const std::string& value) {
     const Kernel k = tagged(
-        "kernel f(n: int32, c: in int32[9], y: inout float64[n, n])\n"
+        "kernel f(n: int32, wide: int64, c: in int32[9], y: inout float64[n, n])\n"
         "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < m and k mod 2 = 0}\nassume n >= 2\n" +
             value + "y[k, k] = 1.0  {inames=k}\n",
         {{"k", "g.0"}});
@@ -150,10 +150,9 @@ TEST_CASE("known values: none where data, loops or what is in between decide") {
   CHECK(refusal("m = n {id=last, dep=first}\n<int32> m = 2  {id=first}\n").empty());
   for (const std::string value :
        {"<int32> m = c[2]\n", "<int32> m = n\ny[1, 1] = m\nm = 1  {if=n <= 4}\n",
-        "<int32> m = n  {if=c[0] > 4}\n",
-
-        "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n", "<int32> m = n - j  {inames=j}\n",
-        "<int32> m = cast(int32, wide)\n", "<int32> m = n  {id=a}\nm = m - 1  {dep=a, inames=j}\n",
+        "<int32> m = n  {if=c[0] > 4}\n", "<int32> m = n  {id=a}\nm = n - j  {dep=a, inames=j}\n",
+        "<int32> m = n - j  {inames=j}\n", "<int32> m = cast(int32, wide)\n",
+        "<int32> m = n  {id=a}\nm = m - 1  {dep=a, inames=j}\n",
         "<int32> l = c[0]\n<int32> m = min(n, l)\n", "<int16> m = n\n",
         "<int32> m = n // (n - 3)\n"}) {
     CAPTURE(value);
