@@ -4,6 +4,7 @@
 #include "core/order/counterexample.h"
 #include "core/order/order_reference.h"
 #include "core/order/question.h"
+#include "core/sets/compose.h"
 
 /// The proof of staging: what stands in for an access inherits its place in the order.
 namespace moonloop {
@@ -120,13 +121,13 @@ class StandInCheck {
         const Map other_was = same_instance(at.insn, w);
         // { w -> f } for which w runs before something that f serves.
         Map earlier = was_.order.before(w, p.served, is_never_parallel);
-        earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
-        earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
+        earlier = compose(other_was, std::move(earlier));
+        earlier = compose(std::move(earlier), isl_map_reverse(p.relation.copy()));
         demand(at.insn, p.now, {isl_map_intersect(earlier.take(), same.copy()), exact}, other, a,
                p);
         Map later = was_.order.before(p.served, w, is_never_parallel);
-        later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
-        later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
+        later = compose(p.relation, std::move(later));
+        later = compose(std::move(later), isl_map_reverse(other_was.copy()));
         demand(p.now, at.insn,
                {isl_map_intersect(later.take(), isl_map_reverse(same.copy())), exact}, a, other, p);
         return true;
@@ -153,8 +154,8 @@ class StandInCheck {
         question.ask([&] {
           const auto [same, exact] = conflicts(a, p.now, b, q.now);
           Map order = was_.order.before(p.served, q.served, is_never_parallel);
-          order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
-          order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
+          order = compose(p.relation, std::move(order));
+          order = compose(std::move(order), isl_map_reverse(q.relation.copy()));
           if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
           Map pairs = isl_map_intersect(order.take(), same.copy());
           if (p.now == q.now) {  // one instance in place of several
@@ -180,7 +181,7 @@ class StandInCheck {
     Map out = isl_map_empty(
         isl_map_get_space(universal_map(is_.order.dims(p.now), is_.order.dims(q.now)).get()));
     for_each_together(p, q, [&](const Placed& x, const Placed& y) {
-      Map m = isl_map_apply_range(x.relation.copy(), isl_map_reverse(y.relation.copy()));
+      Map m = compose(x.relation, isl_map_reverse(y.relation.copy()));
       out = isl_map_union(out.take(), m.take());
     });
     return out;
@@ -234,7 +235,7 @@ class StandInCheck {
     others = isl_map_intersect_range(others.take(), o.domain(use).all.take());
     others = isl_map_subtract(others.take(), fetched.copy());
     // f' must run before the f that serves the same use.
-    Map pairs = isl_map_apply_range(others.take(), isl_map_reverse(fetched.copy()));
+    Map pairs = compose(std::move(others), isl_map_reverse(fetched.copy()));
     Map kept = o.before(p.now, p.now, is_parallel);
     const Map stale = isl_map_subtract(pairs.take(), kept.take());
     if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
