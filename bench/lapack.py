@@ -38,7 +38,7 @@ ROUTINES = {
                "n, n, a, n, s, t, 0.01d0, 0.01d0, 1d0, how"),
     "dlaqsy": (1500, SQUARE + ", s(n)\ncharacter :: how", "", "a", "'U', n, a, n, s, 0.01d0, 1d0, how"),
     "dgeequ": (1500, SQUARE + ", s(n), t(n), x, y, z", "", "s, t", "n, n, a, n, s, t, x, y, z, info"),
-    "dpoequ": (1500, SQUARE + ", s(n), x, y", "", "s", "n, a, n, s, x, y, info"),
+    "dpoequ": (4000, SQUARE + ", s(n), x, y", "", "s", "n, a, n, s, x, y, info"),
     "dlartv": (500000, BANDS, "", "d, e", "n, d, 1, e, 1, u, v, 1"),
     "dlar2v": (500000, BANDS, "", "d, e, l", "n, d, e, l, 1, u, v, 1"),
     "dlargv": (500000, BANDS, "", "d, e, u", "n, d, 1, e, 1, u, 1"),
@@ -178,6 +178,7 @@ def main():
         folder = pathlib.Path(folder)
         parts = [lapack / "SRC" / f"{s}.f" for s in ("dlaisnan", "disnan", "dlassq", "dcombssq")]
         parts += [lapack / "INSTALL" / f"{s}.f" for s in ("lsame", "dlamch", "slamch")]
+        parts += [lapack / "BLAS" / "SRC" / "dscal.f"]
         parts += [lapack / "SRC" / "xerbla.f", lapack / "SRC" / "dlassq.f90"]
         parts += [lapack / "SRC" / "la_constants.f90", lapack / "SRC" / "la_xisnan.F90"]
         objects = []

@@ -67,6 +67,10 @@ Domains::Predicates Domains::predicates(const Instruction& insn,
                                    [&](const std::string& n) { return is_exact_integer(n); });
     std::optional<Set> points;
     if (exact) points = points_of(p, loops);
+    // Choices between parameters, such as letters, bound no loop: as sets they only multiply parts.
+    const bool of_loops = std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& n) { return home_.count(n) > 0; });
+    if (points && !of_loops && count(isl_set_n_basic_set(points->get())) > 1) points.reset();
     if (!points) {
       out.rest.push_back(p);
     } else if (out.points) {

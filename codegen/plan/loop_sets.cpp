@@ -2,6 +2,7 @@
 
 #include "core/sets/bounded.h"
 #include "core/sets/budget.h"
+#include "core/sets/coalesce.h"
 
 namespace moonloop {
 namespace {
@@ -11,6 +12,13 @@ constexpr unsigned long kHullOperations = 200'000, kSimpleHullOperations = 50'00
 
 unsigned last_dim(const Set& s) {
   return static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)) - 1);
+}
+
+/// Without what parameters alone decide, on which parts differ that have the same bounds.
+Set without_conditions(Set s) {
+  const auto dims = static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)));
+  s = isl_set_drop_constraints_not_involving_dims(s.take(), isl_dim_set, 0, dims);
+  return coalesce(std::move(s));
 }
 
 /// The polyhedral hull of `s`; where that is too much work, which grows exponentially with the
@@ -24,12 +32,13 @@ Set convex_around(const Set& s) {
     return around(s);
   } catch (const IslQuota&) {
     const unsigned last = last_dim(s);
-    return around(isl_set_remove_divs(isl_set_eliminate(s.copy(), isl_dim_set, 0, last)));
+    Set of_last = isl_set_remove_divs(isl_set_eliminate(s.copy(), isl_dim_set, 0, last));
+    return around(without_conditions(std::move(of_last)));
   }
 }
 
 /// The simple hull of `s`; where quotients in its parts make that too much work, of `s` without
-/// these.
+/// these and without what parameters alone decide.
 Set simple_around(const Set& s) {
   const auto around = [](const Set& points) {
     return Set(isl_set_from_basic_set(isl_set_simple_hull(points.copy())));
@@ -37,7 +46,7 @@ Set simple_around(const Set& s) {
   try {
     const IslBudget budget(kSimpleHullOperations);
     return around(s);
-  } catch (const IslQuota&) { return around(isl_set_remove_divs(s.copy())); }
+  } catch (const IslQuota&) { return around(without_conditions(isl_set_remove_divs(s.copy()))); }
 }
 
 }  // namespace

@@ -7,10 +7,14 @@
 #include "core/model/external.h"
 #include "core/model/layout.h"
 #include "core/sets/bounded.h"
+#include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
 
 namespace moonloop {
 namespace {
+
+/// The most that the text of an extent may cost.
+constexpr unsigned long kExtentOperations = 500'000;
 
 /// The values that one subscript takes, as far as they matter for an extent.
 struct Range {
@@ -65,7 +69,7 @@ class ShapeInference {
     if (a.rank == 0 || a.scalar) return Exprs{};
     Exprs out;
     for (std::size_t d = 0; d < a.rank; ++d)
-      out.push_back(a.unknown.count(d) ? lit(kUnknownExtent) : extent(a.ends[d]));
+      out.push_back(a.unknown.count(d) ? lit(kUnknownExtent) : extent(a, d));
     return out;
   }
 
@@ -212,9 +216,18 @@ class ShapeInference {
     return out;
   }
 
+  /// Unknown where it takes long and nothing has to know, such as for many choices of letters.
+  Expr extent(const Array& a, std::size_t d) {
+    if (!a.ends[d]) return lit(0);  // no instance ever
+    if (a.strides == 0) return extent(a.ends[d]);
+    try {
+      const IslBudget budget(kExtentOperations);
+      return extent(a.ends[d]);
+    } catch (const IslQuota&) { return lit(kUnknownExtent); }
+  }
+
   /// As an expression over parameters: one affine one where that is exact, else a maximum.
   Expr extent(const PwAff& end) {
-    if (!end) return lit(0);  // no instance ever
     PwAff p = isl_pw_aff_gist(end.copy(), context_.copy());
     Set where = isl_pw_aff_domain(p.copy());
     p = isl_pw_aff_coalesce(isl_pw_aff_gist(p.take(), where.take()));

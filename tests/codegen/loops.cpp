@@ -150,6 +150,27 @@ TEST_CASE("unr: loops in one another write out no more than a compiler takes") {
         "it");
 }
 
+// LAPACK's dlantr: as sets, letters that may be one of two made 36 parts of each loop's domain, of
+// which the code said hulls such as `norm >= 73 && norm <= 105`.
+TEST_CASE("loops: choices between parameters are written as they are") {
+  const std::string text = code(R"(
+kernel f(n: int32, norm: int32, uplo: int32, x: inout float64[n], y: inout float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+x[i] = x[i] + 1  {inames=i, if=norm == 77 or norm == 109}
+y[i] = x[i]*2  {inames=i, if=not (norm == 77 or norm == 109) and (uplo == 85 or uplo == 117)}
+y[j] = y[j] + 3  {inames=j, if=norm == 73 or norm == 105 and uplo != 85}
+)",
+                                Target::C);
+  CAPTURE(text);
+  CHECK(text.find("if (norm == 77 || norm == 109)") != std::string::npos);
+  CHECK(
+      text.find(
+          "if (norm == 73 || (norm == 105 && uplo != 85))\n    for (int32_t j = 0; j < n; ++j)") !=
+      std::string::npos);
+  for (const char* hull : {">= 73", "<= 105", ">= 77"}) CHECK(text.find(hull) == std::string::npos);
+}
+
 TEST_CASE("unr: copies with constant subscripts") {
   CHECK_GOLDEN("unrolled.c", code(kAxpyTiles, Target::C, {{"ii", "unr"}}));
   CHECK_GOLDEN("unrolled_whole.c",
