@@ -1,5 +1,6 @@
 #include "codegen/plan/loop_sets.h"
 
+#include "core/sets/affine_constraints.h"
 #include "core/sets/bounded.h"
 #include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
@@ -88,6 +89,49 @@ Set between(Set s, const std::string& iname, int extent) {
   const unsigned at = param_of(s, iname);
   s = isl_set_lower_bound_si(s.take(), isl_dim_param, at, 0);
   return isl_set_upper_bound_si(s.take(), isl_dim_param, at, extent - 1);
+}
+
+bool shows(const Set& context, const Set& points) {
+  const std::optional<AffineConstraints> known = AffineConstraints::of(context),
+                                         wanted = AffineConstraints::of(points);
+  return known && wanted &&
+         std::all_of(wanted->all().begin(), wanted->all().end(),
+                     [&](const AffineConstraint& r) { return !r.equality && known->show(r); });
+}
+
+Aff iterator(const Set& range) {
+  LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+  return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
+}
+
+std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) {
+  std::optional<ConstantSpan> best;
+  Set known = isl_set_intersect_params(range.copy(), context.copy());
+  if (count(isl_set_n_basic_set(range.get())) != 1) return best;
+  isl_basic_set_list* list = isl_set_get_basic_set_list(range.get());
+  BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
+  isl_basic_set_list_free(list);
+  only = isl_basic_set_remove_unknown_divs(only.take());  // leaves fewer bounds, all of them true
+  isl_constraint_list* all = isl_basic_set_get_constraint_list(only.get());
+  const int n = count(isl_constraint_list_n_constraint(all));
+  for (int i = 0; i < n; ++i) {
+    Constraint c = isl_constraint_list_get_constraint(all, i);
+    if (!yes(isl_constraint_is_lower_bound(c.get(), isl_dim_set, 0))) continue;
+    Val factor = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, 0);
+    if (!yes(isl_val_is_one(factor.get())) && !yes(isl_val_is_negone(factor.get()))) continue;
+    Aff lower = isl_constraint_get_bound(c.get(), isl_dim_set, 0);
+    const auto divs = static_cast<unsigned>(count(isl_aff_dim(lower.get(), isl_dim_div)));
+    if (divs > 0 && yes(isl_aff_involves_dims(lower.get(), isl_dim_div, 0, divs))) continue;
+    Aff distance = isl_aff_sub(iterator(range).take(), lower.copy());
+    Val longest = isl_set_max_val(known.get(), distance.get());
+    if (!yes(isl_val_is_int(longest.get()))) continue;
+    const std::int64_t length = to_int(longest) + 1;
+    const bool fixed = yes(isl_aff_is_cst(lower.get()));
+    if (!best || length < best->length || (length == best->length && fixed))
+      best = ConstantSpan{std::move(lower), length};
+  }
+  isl_constraint_list_free(all);
+  return best;
 }
 
 }  // namespace moonloop

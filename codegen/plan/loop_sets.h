@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,19 @@ Set keep_on_last(Set convex);
 unsigned param_of(Set& s, const std::string& name);
 /// `s` where the parameter `iname` is from 0 to `extent`, exclusive.
 Set between(Set s, const std::string& iname, int extent);
+
+/// Whether the constraints of `context` are, as they stand, those of `points` and more.
+bool shows(const Set& context, const Set& points);
+
+/// The iname of { [iname] }.
+Aff iterator(const Set& range);
+/// A lower bound of a loop and the largest distance of an iteration from it, plus one.
+struct ConstantSpan {
+  Aff lower;
+  std::int64_t length;
+};
+/// The shortest one of { [iname] } for the parameters of `context`; none where no bound is known.
+std::optional<ConstantSpan> constant_span(const Set& range, const Set& context);
 
 /// Distinct sets of one space, united in the end.
 class Union {

@@ -1,6 +1,7 @@
 #include "codegen/plan/loops.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
@@ -366,15 +367,6 @@ class LoopMaker {
     });
   }
 
-  /// Whether the constraints of `context` are, as they stand, those of `points` and more.
-  static bool shows(const Set& context, const Set& points) {
-    const std::optional<AffineConstraints> known = AffineConstraints::of(context),
-                                           wanted = AffineConstraints::of(points);
-    return known && wanted &&
-           std::all_of(wanted->all().begin(), wanted->all().end(),
-                       [&](const AffineConstraint& r) { return !r.equality && known->show(r); });
-  }
-
   /// The condition that a point of `context` is in `points`; nothing when it never is.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
     if (shows(context, points)) return Expr(BoolLit{true});
@@ -557,49 +549,8 @@ class LoopMaker {
 
   // ---- Unrolling.
 
-  /// A lower bound of a loop and the largest distance of an iteration from it.
-  struct Span1 {
-    Aff lower;
-    std::int64_t length;
-  };
-
-  std::optional<Span1> constant_span(const Set& range, const Set& context) {
-    std::optional<Span1> best;
-    Set known = isl_set_intersect_params(range.copy(), context.copy());
-    if (count(isl_set_n_basic_set(range.get())) != 1) return best;
-    isl_basic_set_list* list = isl_set_get_basic_set_list(range.get());
-    BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
-    isl_basic_set_list_free(list);
-    only = isl_basic_set_remove_unknown_divs(only.take());  // leaves fewer bounds, all of them true
-    isl_constraint_list* all = isl_basic_set_get_constraint_list(only.get());
-    const int n = count(isl_constraint_list_n_constraint(all));
-    for (int i = 0; i < n; ++i) {
-      Constraint c = isl_constraint_list_get_constraint(all, i);
-      if (!yes(isl_constraint_is_lower_bound(c.get(), isl_dim_set, 0))) continue;
-      Val factor = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, 0);
-      if (!yes(isl_val_is_one(factor.get())) && !yes(isl_val_is_negone(factor.get()))) continue;
-      Aff lower = isl_constraint_get_bound(c.get(), isl_dim_set, 0);
-      const auto divs = static_cast<unsigned>(count(isl_aff_dim(lower.get(), isl_dim_div)));
-      if (divs > 0 && yes(isl_aff_involves_dims(lower.get(), isl_dim_div, 0, divs))) continue;
-      Aff distance = isl_aff_sub(iterator(range).take(), lower.copy());
-      Val longest = isl_set_max_val(known.get(), distance.get());
-      if (!yes(isl_val_is_int(longest.get()))) continue;
-      const std::int64_t length = to_int(longest) + 1;
-      const bool fixed = yes(isl_aff_is_cst(lower.get()));
-      if (!best || length < best->length || (length == best->length && fixed))
-        best = Span1{std::move(lower), length};
-    }
-    isl_constraint_list_free(all);
-    return best;
-  }
-
-  static Aff iterator(const Set& range) {
-    LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
-    return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
-  }
-
-  Span1 copies_of(const PlanNode& node, const Set& range, const Set& context) {
-    std::optional<Span1> span = constant_span(range, context);
+  ConstantSpan copies_of(const PlanNode& node, const Set& range, const Set& context) {
+    std::optional<ConstantSpan> span = constant_span(range, context);
     const InameTag& tag = *k_.tag(node.iname());
     const Span& at = tag.at ? tag.at : k_.at;
     if (!span)
@@ -621,7 +572,7 @@ class LoopMaker {
 
   /// A `vec` loop: one statement for all iterations where they all run, else each by itself.
   Block side_by_side(const PlanNode& node, const Set& range, const Set& context) {
-    const Span1 span = copies_of(node, range, context);
+    const ConstantSpan span = copies_of(node, range, context);
     Set full;  // where every iteration runs
     for (std::int64_t i = 0; i < span.length; ++i) {
       const Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
@@ -703,22 +654,70 @@ class LoopMaker {
     return out;
   }
 
-  /// What all iterations do, where it is one for all but for the value of the iname: they all run,
-  /// and no bound, condition or value below says the iname. Nothing else is known of an iteration
-  /// than that value, so that none of them by itself would give another code.
-  std::optional<Block> common_body(const PlanNode& node, const Set& range, const Set& context,
-                                   const Span1& span) {
-    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return std::nullopt;
+  /// How a loop is written out.
+  struct Copies {
+    struct Copy {
+      Expr guard, value;
+      Set within;  // the context inside of it
+    };
+    std::string iname;
+    Set range, context;
+    ConstantSpan span;
+    Set in_common;  // where all iterations run, of which nothing else is known; or null
+    std::optional<std::vector<Copy>> each;  // of those that may run, once it is asked for
+  };
+
+  /// Statements with a loop of the same lanes follow one another: it is looked at once for them.
+  std::shared_ptr<Copies> copies_in(const PlanNode& node, const Set& range, const Set& context) {
+    if (last_ && last_->iname == node.iname() && last_->context.get() == context.get() &&
+        yes(isl_set_plain_is_equal(last_->range.get(), range.get())))
+      return last_;
+    ConstantSpan span = copies_of(node, range, context);
+    Set in_common = common_context(range, context, span);
+    last_ = std::make_shared<Copies>(
+        Copies{node.iname(), range, context, std::move(span), std::move(in_common), {}});
+    return last_;
+  }
+
+  const std::vector<Copies::Copy>& each_of(Copies& all) {
+    if (all.each) return *all.each;
+    std::vector<Copies::Copy> out;
+    for (std::int64_t i = 0; i < all.span.length; ++i) {
+      Aff here = isl_aff_add_constant_si(all.span.lower.copy(), static_cast<int>(i));
+      const Set point =
+          isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(all.range).take(), here.copy()));
+      Set within = intersect(all.context, all_to_params(point));
+      std::optional<Expr> guard = guard_of(all_to_params(all.range), within);
+      if (!guard) continue;
+      Expr value = value_of(std::move(here), all.context);
+      within = intersect(within, all_to_params(all.range));
+      out.push_back({std::move(*guard), std::move(value), std::move(within)});
+    }
+    all.each = std::move(out);
+    return *all.each;
+  }
+
+  /// The context of all iterations at once, where they all run, each with one known value of the
+  /// iname; else null.
+  Set common_context(const Set& range, const Set& context, const ConstantSpan& span) const {
+    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return {};
     const Val lower = isl_aff_get_constant_val(span.lower.get());
     const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
-    if (!yes(isl_val_is_int(lower.get()))) return std::nullopt;
+    if (!yes(isl_val_is_int(lower.get()))) return {};
     Set all = isl_set_universe(isl_set_get_space(range.get()));
     all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
     all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
     const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
-    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get())))
-      return std::nullopt;
-    Block body = inside(node, intersect(within, runs));
+    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get()))) return {};
+    return intersect(within, runs);
+  }
+
+  /// What all iterations do, where it is one for all but for the value of the iname: they all run,
+  /// and no bound, condition or value below says the iname. Nothing else is known of an iteration
+  /// than that value, so that none of them by itself would give another code.
+  std::optional<Block> common_body(const PlanNode& node, const Copies& all) {
+    if (!all.in_common) return std::nullopt;
+    Block body = inside(node, all.in_common);
     if (says(body, node.iname())) return std::nullopt;
     return body;
   }
@@ -733,12 +732,12 @@ class LoopMaker {
   }
 
   Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
-    const Span1 span = copies_of(node, range, context);
+    const std::shared_ptr<Copies> all = copies_in(node, range, context);
     Block out;
-    if (const std::optional<Block> common = common_body(node, range, context, span)) {
-      require_few(node, span.length * statements_in(*common));
-      const std::int64_t first = to_int(isl_aff_get_constant_val(span.lower.get()));
-      for (std::int64_t i = 0; i < span.length && !common->empty(); ++i) {
+    if (const std::optional<Block> common = common_body(node, *all)) {
+      require_few(node, all->span.length * statements_in(*common));
+      const std::int64_t first = to_int(isl_aff_get_constant_val(all->span.lower.get()));
+      for (std::int64_t i = 0; i < all->span.length && !common->empty(); ++i) {
         Block body = *common;
         if (declares(body)) body = only(Stmt{Scope{{}, {}, std::move(body)}});
         substitute(body, node.iname(), lit(first + i), k_.index_type);
@@ -747,23 +746,17 @@ class LoopMaker {
       return out;
     }
     std::int64_t written = 0;
-    for (std::int64_t i = 0; i < span.length; ++i) {
-      Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
-      Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
-      const Set within = intersect(context, all_to_params(point));
-      const std::optional<Expr> guard = guard_of(all_to_params(range), within);
-      if (!guard) continue;
-      Block body = inside(node, intersect(within, all_to_params(range)));
+    for (const Copies::Copy& c : each_of(*all)) {
+      Block body = inside(node, c.within);
       if (body.empty()) continue;
-      const Expr value = value_of(std::move(here), context);
-      if (!guard->as<BoolLit>()) {
-        body = only(Stmt{If{*guard, std::move(body)}});
+      if (!c.guard.as<BoolLit>()) {
+        body = only(Stmt{If{c.guard, std::move(body)}});
       } else if (declares(body)) {
         body = only(Stmt{Scope{{}, {}, std::move(body)}});
       }
       written += statements_in(body);
       require_few(node, written);
-      substitute(body, node.iname(), value, k_.index_type);
+      substitute(body, node.iname(), c.value, k_.index_type);
       append(out, std::move(body));
     }
     return out;
@@ -779,6 +772,7 @@ class LoopMaker {
   std::optional<HardwareConflicts> hardware_conflicts_;  // on a device
   int launch_ = -1;                                      // the kernel at hand
   int unanswered_ = 0;                                   // questions about guards
+  std::shared_ptr<Copies> last_;                         // of the last loop written out
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
   std::vector<Set> slabs_;
   /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
