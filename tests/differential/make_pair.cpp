@@ -66,7 +66,10 @@ class Chain {
     const Kernel& k = pair_.result;
     const std::string before = print_kernel(k);
     if (std::getenv("MOONLOOP_VERBOSE")) {
-      if (pair_.steps.empty()) fmt::print("{}", pair_.text);
+      if (!std::exchange(told_, true)) {
+        fmt::print("{}", pair_.text);
+        for (const Call& done : pair_.steps) fmt::print("{}\n", done.str());
+      }
       fmt::print("{}\n", call.str());
       std::fflush(stdout);
     }
@@ -144,6 +147,7 @@ class Chain {
   }
 
   Pair& pair_;
+  bool told_ = false;  // the kernel and the steps before the chain are printed
   std::unique_ptr<BruteForce> base_;  // the last kernel that is its own reference
   bool confirms_;
   Statistics& statistics_;

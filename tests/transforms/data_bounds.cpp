@@ -1,6 +1,7 @@
 // An instance reads the data that decides whether it runs: bounds and conditions from data.
 #include "core/model/memo.h"
 #include "core/model/print.h"
+#include "core/rewrite/as_text.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 
@@ -304,6 +305,22 @@ list[at] = 9  {id=c2, inames=z, dep=c1, if=d[z] % 3 > 0}
   k = apply(k, "split_iname", {text("x"), Value{4}});
   k = apply(k, "add_prefetch", {text("e"), text("x_inner")});
   CHECK(code_of([&] { check_legal(k); }) == "legal");
+}
+
+// Differential test, seed 61800404: the races of a kernel that was made without a proof were taken
+// for ones that its text would have.
+TEST_CASE("text: of a kernel with a race, whose text has none but this") {
+  Kernel k = parsed(R"(
+kernel f(n: int32, a: float32[3*n + 12], h: float32[3*n + 12])
+domain {[i]: 0 <= i < n and i mod 3 = 0}
+assume n >= 5
+h[i % 4] = 0.125*a[i + 1] + h[i % 4] - 0.125*a[i + 1]  {inames=i, atomic, tags=at_sum}
+)");
+  k = apply(k, "buffer_array", {text("h"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:simd")}); }) == "races");
+  k.iname_tags.insert_or_assign("i", *parse_iname_tag("simd"));
+  const Comparing comparing;
+  CHECK(print_kernel(as_text(k)).find("h_buf") != std::string::npos);
 }
 
 TEST_CASE("bounds from data: what is remembered of a loop asks who computes its bounds") {
