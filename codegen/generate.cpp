@@ -26,11 +26,13 @@ std::string text_of(const std::vector<Pieces>& all) {
   return out + functions;
 }
 
-/// Of isl, besides those of a small kernel: what is proved grows with the number of instructions.
+/// Of isl, for a small kernel: finding the values of loops in pieces may take a quarter of them.
+constexpr unsigned long kGenerateOperations = 2 * kPhaseOperations;
+/// Besides those: what is proved grows with the number of instructions.
 constexpr unsigned long kOperationsOfInstruction = 20'000;
 
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
-  const IslBudget budget(kPhaseOperations + kOperationsOfInstruction * k.instructions.size(),
+  const IslBudget budget(kGenerateOperations + kOperationsOfInstruction * k.instructions.size(),
                          fmt::format("generating code of kernel `{}`", k.name), k.at);
   if (o.check_claims && language_of(target) != Language::C)
     fail("unsupported", k.at, "target `{}` has no checks of claims; `c` and `openmp` have",

@@ -147,7 +147,7 @@ class Chain {
   }
 
   Pair& pair_;
-  bool told_ = false;  // the kernel and the steps before the chain are printed
+  bool told_ = false;                 // the kernel and the steps before the chain are printed
   std::unique_ptr<BruteForce> base_;  // the last kernel that is its own reference
   bool confirms_;
   Statistics& statistics_;
