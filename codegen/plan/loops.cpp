@@ -242,7 +242,7 @@ class LoopMaker {
       } else {
         Block made = !n.is_loop()                      ? leaf(n, context)
                      : plan_.hardware.count(n.iname()) ? hardware(n, context)
-                                                       : where_computed(n, loop(n, context));
+                                                       : data_loop(n, context);
         copies_.put_in(made, n);
         append(out, std::move(made));
       }
@@ -454,17 +454,23 @@ class LoopMaker {
     return out;
   }
 
-  /// A loop whose bounds are data runs only where they are computed: under the conditions that all
-  /// its statements share with those that write the bounds. Work-items all run it where they wait
-  /// in it or have it in common (common_trips.cpp).
-  Block where_computed(const PlanNode& node, Block loop) const {
-    if (loop.empty() || domains_.data_of(node.iname()).empty() || waits_in(node) ||
-        node.common_trips())
-      return loop;
+  /// A loop whose bounds are data runs only where they are computed: at the points that its
+  /// statements have of the loops around it, which may run further, and under the conditions that
+  /// all of these share with those that write the bounds. Work-items all run it where they wait in
+  /// it or have it in common (common_trips.cpp).
+  Block data_loop(const PlanNode& node, const Set& context) {
+    const std::vector<std::string> data = domains_.data_of(node.iname());
+    if (data.empty() || waits_in(node) || node.common_trips()) return loop(node, context);
+    const Set points =
+        all_to_params(without_last(forget(needs_.at(node.id).points, {data.begin(), data.end()})));
+    const std::optional<Expr> guard = guard_of(points, context);
+    if (!guard) return {};
+    Block out = loop(node, intersect(context, points));
+    if (out.empty()) return {};
     Exprs common = conditions_.of(node);
-    if (common.empty()) return loop;
     for (Expr& p : common) p = own_copies(p, first_of(node));
-    return only(Stmt{If{conjunction(common), std::move(loop)}});
+    if (!guard->as<BoolLit>()) common.insert(common.begin(), *guard);
+    return common.empty() ? std::move(out) : only(Stmt{If{conjunction(common), std::move(out)}});
   }
   static int first_of(const PlanNode& node) {
     return node.insns().empty() ? first_of(node.children.front()) : node.insns().front();

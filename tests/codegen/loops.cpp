@@ -2,6 +2,7 @@
 #include "tests/codegen/kit.h"
 #include "transforms/chunk_iname.h"
 #include "transforms/registry.h"
+#include "transforms/split_iname.h"
 
 using namespace moonloop;
 
@@ -169,6 +170,26 @@ y[j] = y[j] + 3  {inames=j, if=norm == 73 or norm == 105 and uplo != 85}
           "if (norm == 73 || (norm == 105 && uplo != 85))\n    for (int32_t j = 0; j < n; ++j)") !=
       std::string::npos);
   for (const char* hull : {">= 73", "<= 105", ">= 77"}) CHECK(text.find(hull) == std::string::npos);
+}
+
+// Differential test, seed 67200019: a loop around ran further than the statements in it, and there
+// a loop in it read a length that had not been computed.
+TEST_CASE("loops: bounds from data are read where they are computed") {
+  Kernel k = parsed(R"(
+kernel f(n: int32, cnt: in int32[n], q: inout int32[n, n], b: inout int32[2*n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < i}
+domain {[k]: 0 <= k < 4}
+domain {[m]: 0 <= m < len}
+assume n >= 5
+q[j, i] = cnt[j]  {inames=i:j}
+<int32> len = cnt[i] % 5  {inames=i:j:k}
+b[i + j] = b[i + j] + sum(m, cnt[k] + m)  {inames=i:j:k}
+)");
+  k = chunk_iname(split_iname(k, "m", 4, {.inner_tag = "unr"}), "i", 5);
+  const std::string text = generate(k, Target::C).source;
+  CAPTURE(text);
+  CHECK(text.find("int32_t const len = ") != std::string::npos);
 }
 
 TEST_CASE("unr: copies with constant subscripts") {
