@@ -60,38 +60,39 @@ CopyOf copies_of(const Kernel& k, const std::string& iname) {
   return out;
 }
 
-/// Whether a temporary of which each value of `iname` has its own is used in two groups.
-bool is_handed_on(const Kernel& k, const std::string& iname, const CopyOf& groups) {
+/// Two groups that use a temporary of which each value of `iname` has its own become one: what one
+/// of them hands on, the other needs in the same copy.
+void join_where_handed_on(const Kernel& k, const std::string& iname, CopyOf& groups) {
   const OwnCopies own(k);
   const Variables variables(k);
-  std::map<std::string, int> used;
+  std::map<std::string, std::size_t> used;  // by temporary: a statement
   for (std::size_t n = 0; n < groups.size(); ++n) {
     if (groups[n] < 0) continue;
     const Instruction& insn = *k.instructions[n];
     std::set<std::string> names = writes(insn);
     for_each_name_read(k, variables, insn, [&](const std::string& name) { names.insert(name); });
-    for (const std::string& name : names)
-      if (k.find_temporary(name) && own.has(name, iname) &&
-          used.emplace(name, groups[n]).first->second != groups[n])
-        return true;
+    for (const std::string& name : names) {
+      if (!k.find_temporary(name) || !own.has(name, iname)) continue;
+      const int here = groups[n], there = groups[used.emplace(name, n).first->second];
+      std::replace(groups.begin(), groups.end(), std::max(here, there), std::min(here, there));
+    }
   }
-  return false;
 }
 
-/// Gives the statements of each group but the first one a copy of each iname of a team; nothing
-/// where its values hand something on from one group to another.
-std::optional<Kernel> with_copies(Kernel k) {
+/// Gives the statements of each group but the first one a copy of each iname of a team.
+Kernel with_copies(Kernel k) {
   std::vector<std::string> teams;
   for (const auto& [iname, tag] : k.iname_tags)
     if (in_team(&tag)) teams.push_back(iname);
   for (const std::string& iname : teams) {
-    const CopyOf groups = copies_of(k, iname);
-    if (is_handed_on(k, iname, groups)) return std::nullopt;
+    CopyOf groups = copies_of(k, iname);
+    join_where_handed_on(k, iname, groups);
     const InameTag tag = *k.tag(iname);
     const int last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
     for (int g = 1; g <= last; ++g) {
       std::vector<bool> picked;
       for (const int n : groups) picked.push_back(n == g);
+      if (std::find(picked.begin(), picked.end(), true) == picked.end()) continue;
       const std::string copy = k.fresh_name(iname + "_0");
       k = rewrite_inames(k, renamed_inames({{iname, copy}}), picked);
       k.iname_tags[copy] = tag;
@@ -117,7 +118,7 @@ std::optional<Kernel> text_with_copies(const Kernel& k) {
   const Kernel inside = teams_inside(k);
   if (keeps_order(k, inside)) return inside;
   for (const Kernel* start : {&k, &inside})
-    if (std::optional<Kernel> out = with_copies(*start); out && keeps_order(k, *out)) return out;
+    if (Kernel out = with_copies(*start); keeps_order(k, out)) return out;
   return std::nullopt;
 }
 

@@ -157,6 +157,22 @@ TEST_CASE("text: what a team runs statement by statement stays so, whatever else
   CHECK(print_kernel(as_text(skewed)).find("loop_order u, j, i_inner") != std::string::npos);
 }
 
+// Differential test, seed 68400188: no text was found, so that the one printed had another order.
+TEST_CASE("text: statements that hand a lane's value on share the copy of its iname") {
+  Kernel k = parsed(
+      "kernel f(n: int32, b: int32[n], c: int32[3*n], q: int32[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 5}\nassume n >= 5\n"
+      "q[i] = b[i] - c[i + 3] {id=s0, inames=i}\n"
+      "<int32> t = b[i] + c[2*i] {id=s1t, inames=i:j, if=j == 0}\n"
+      "c[i + 1] = t {id=s1, inames=i}\n");
+  k = apply(k, "split_iname", {text("i"), number(3)}, {{"inner_tag", text("ilp")}});
+  k = apply(k, "duplicate_inames", {text("i_outer"), text("id:s0")});
+  const Kernel again = parsed(print_kernel(as_text(k)));
+  CHECK_NOTHROW(check_legal(again));
+  CHECK(again.find_insn("s0")->inames.count("i_inner") == 1);
+  for (const char* id : {"s1t", "s1"}) CHECK(again.find_insn(id)->inames.count("i_inner_0") == 1);
+}
+
 TEST_CASE("rename_iname: lanes that compute the bound of their own loop share it with no others") {
   Kernel k = parsed(
       "kernel f(n: int32, look: in int32[n], w: inout int64[n], q: inout int64[n, n])\n"
