@@ -61,10 +61,14 @@ CopyOf copies_of(const Kernel& k, const std::string& iname) {
 }
 
 /// Two groups that use a temporary of which each value of `iname` has its own become one: what one
-/// of them hands on, the other needs in the same copy.
-void join_where_handed_on(const Kernel& k, const std::string& iname, CopyOf& groups) {
+/// of them hands on, the other needs in the same copy. False where that is the bound of a loop,
+/// which then would be around the members of a team that have different ones.
+bool join_where_handed_on(const Kernel& k, const std::string& iname, CopyOf& groups) {
   const OwnCopies own(k);
   const Variables variables(k);
+  std::set<std::string> bounds;
+  for (const Domain& d : k.domains)
+    for (const std::string& p : d.params()) bounds.insert(p);
   std::map<std::string, std::size_t> used;  // by temporary: a statement
   for (std::size_t n = 0; n < groups.size(); ++n) {
     if (groups[n] < 0) continue;
@@ -74,19 +78,22 @@ void join_where_handed_on(const Kernel& k, const std::string& iname, CopyOf& gro
     for (const std::string& name : names) {
       if (!k.find_temporary(name) || !own.has(name, iname)) continue;
       const int here = groups[n], there = groups[used.emplace(name, n).first->second];
+      if (here != there && bounds.contains(name)) return false;
       std::replace(groups.begin(), groups.end(), std::max(here, there), std::min(here, there));
     }
   }
+  return true;
 }
 
-/// Gives the statements of each group but the first one a copy of each iname of a team.
-Kernel with_copies(Kernel k) {
+/// Gives the statements of each group but the first one a copy of each iname of a team; nothing
+/// where its values hand a bound on from one group to another.
+std::optional<Kernel> with_copies(Kernel k) {
   std::vector<std::string> teams;
   for (const auto& [iname, tag] : k.iname_tags)
     if (in_team(&tag)) teams.push_back(iname);
   for (const std::string& iname : teams) {
     CopyOf groups = copies_of(k, iname);
-    join_where_handed_on(k, iname, groups);
+    if (!join_where_handed_on(k, iname, groups)) return std::nullopt;
     const InameTag tag = *k.tag(iname);
     const int last = groups.empty() ? 0 : *std::max_element(groups.begin(), groups.end());
     for (int g = 1; g <= last; ++g) {
@@ -118,7 +125,7 @@ std::optional<Kernel> text_with_copies(const Kernel& k) {
   const Kernel inside = teams_inside(k);
   if (keeps_order(k, inside)) return inside;
   for (const Kernel* start : {&k, &inside})
-    if (Kernel out = with_copies(*start); keeps_order(k, out)) return out;
+    if (std::optional<Kernel> out = with_copies(*start); out && keeps_order(k, *out)) return out;
   return std::nullopt;
 }
 
