@@ -454,15 +454,15 @@ class LoopMaker {
     return out;
   }
 
-  /// A loop whose bounds are data runs only where they are computed: at the points that its
-  /// statements have of the loops around it, which may run further, and under the conditions that
-  /// all of these share with those that write the bounds. Work-items all run it where they wait in
-  /// it or have it in common (common_trips.cpp).
+  /// A loop whose bounds are data runs only where they are computed, which the host does
+  /// everywhere: at the points that its statements have of the loops around it, which may run
+  /// further, and under the conditions that all of these share with those that write the bounds.
+  /// Work-items all run it where they wait in it or have it in common (common_trips.cpp).
   Block data_loop(const PlanNode& node, const Set& context) {
     const std::vector<std::string> data = domains_.data_of(node.iname());
     if (data.empty() || waits_in(node) || node.common_trips()) return loop(node, context);
-    const Set points =
-        all_to_params(without_last(forget(needs_.at(node.id).points, {data.begin(), data.end()})));
+    const Set all = forget(needs_.at(node.id).points, {data.begin(), data.end()});
+    const Set points = launches(node) ? context : all_to_params(without_last(all));
     const std::optional<Expr> guard = guard_of(points, context);
     if (!guard) return {};
     Block out = loop(node, intersect(context, points));
