@@ -169,8 +169,13 @@ def measure(name, lapack, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("routines", nargs="*", choices=[[], *ROUTINES], help="all where none is named")
+    parser.add_argument("routines", nargs="*", help=f"of {', '.join(ROUTINES)}; all where none is named")
     given = parser.parse_args()
+    for name in given.routines:
+        if name not in ROUTINES:
+            parser.error(f"no routine `{name}` is measured; there are {', '.join(ROUTINES)}")
+    if not (given.folder / "SRC" / "dlaset.f").exists():
+        parser.error(f"`{given.folder}` is no copy of LAPACK: it has no SRC/dlaset.f")
     lapack = given.folder.resolve()
     print("| routine | gfortran | Moonloop, `c` | ratio | difference |\n|---|---|---|---|---|")
     product, names = 1.0, given.routines or list(ROUTINES)
