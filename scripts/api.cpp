@@ -69,6 +69,8 @@ const std::vector<ApiField> kKernelFields{
     {"params", "string[]", "the parameters of its domains"},
     {"rules", "moonloop.Rule[]", "its substitution rules"},
     {"temporaries", "moonloop.Temporary[]", "its temporaries"},
+    {"trusted_inames", "string[]",
+     "tagged inames whose parallel iterations `unsafe` takes on trust"},
 };
 
 const std::vector<ApiFunction> kKernelMethods{

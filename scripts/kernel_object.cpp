@@ -5,6 +5,7 @@
 #include "core/model/domain.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "core/order/order.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
 #include "core/rewrite/as_text.h"
@@ -165,6 +166,14 @@ const std::map<std::string_view, Field>& fields() {
        }},
       {"rules", push_rules},
       {"temporaries", push_temporaries},
+      {"trusted_inames",
+       [](lua_State* L, const Kernel& k) {
+         const std::set<std::string> trusted = trusted_inames(k);
+         std::vector<std::string> tagged;
+         for (const auto& [iname, tag] : k.iname_tags)
+           if (trusted.contains(iname)) tagged.push_back(iname);
+         push_strings(L, tagged);
+       }},
   };
   return kFields;
 }

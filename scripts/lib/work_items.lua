@@ -76,7 +76,8 @@ local kTurns = 256
 --- `gen`, `run` and `fc` do this by themselves where a kernel still has a loop tagged `par` after
 --- all scripts and the target is a device.
 ---
---- Refuses what tag_inames and stage_reduction refuse.
+--- Refuses what tag_inames and stage_reduction refuse. What `unsafe` let a loop have is left to its
+--- work-items, too.
 ---
 --- @option size (integer, default 128): work-items of a group
 --- @option rows (integer, default 32): iterations that a group adds up one after the other
@@ -98,7 +99,8 @@ local function work_items(knl, options)
 
   local around, order = nests(knl)
   local computed, short = computed_bounds(knl), short_loops(knl)
-  local parallel, given, items = {}, {}, false
+  local parallel, given, items, trusted = {}, {}, false, {}
+  for _, iname in ipairs(knl.trusted_inames) do trusted[iname] = true end
   for _, tag in pairs(knl.iname_tags) do items = items or tag:find "^l%." ~= nil end
   for iname, tag in pairs(knl.iname_tags) do
     given[iname] = tag == "par" or (not items and tag:find "^g%.%d$" ~= nil) or nil
@@ -148,18 +150,23 @@ local function work_items(knl, options)
   local function scheduled(knl, rows)
     local _
     local tags, groups, alone = {}, {}, {}  -- `groups`: the loop over groups that a loop became
+    local claimed = {}  -- tags of what loops became that `unsafe` made parallel
+    local function tag(iname, from, as) (trusted[from] and claimed or tags)[iname] = as end
     local function innermost(iname, blocks)
       local items = iname
       if computed[iname] then
         knl, _, items = support.split(knl, iname, size*kTurns)
       elseif blocks > 1 then
         knl, groups[iname], items = support.split(knl, iname, size*blocks)
-        tags[groups[iname]] = "g.0"
+        tag(groups[iname], iname, "g.0")
       end
       local outer, inner
       knl, outer, inner = support.split(knl, items, size)
-      if not groups[iname] then groups[iname], tags[outer] = outer, "g.0" end
-      tags[inner] = "l.0"
+      if not groups[iname] then
+        groups[iname] = outer
+        tag(outer, iname, "g.0")
+      end
+      tag(inner, iname, "l.0")
     end
     local function further(iname, axis, block)
       groups[iname] = iname
@@ -168,7 +175,7 @@ local function work_items(knl, options)
       elseif block > 1 then
         knl, groups[iname] = support.split(knl, iname, block)
       end
-      if axis <= 2 then tags[groups[iname]] = "g." .. axis end
+      if axis <= 2 then tag(groups[iname], iname, "g." .. axis) end
     end
 
     for _, reduction in ipairs(reductions) do
@@ -204,7 +211,8 @@ local function work_items(knl, options)
         if inside[iname] == 0 then innermost(iname, 1) else further(iname, inside[iname], 1) end
       end
     end
-    return next(tags) and lp.tag_inames(knl, tags) or knl
+    if next(tags) then knl = lp.tag_inames(knl, tags) end
+    return next(claimed) and lp.tag_inames(knl, claimed, {unsafe = true}) or knl
   end
   local result, refusal = lp.attempt(scheduled, knl, rows)
   if not result and #reductions > 0 and rows > 1 then result = lp.attempt(scheduled, knl, 1) end

@@ -665,6 +665,26 @@ TEST_CASE("library: work_items gives parallel loops to groups and their work-ite
   CHECK(with_library(sum, "sum = lib.work_items(sum)").iname_tags.empty());
 }
 
+TEST_CASE("library: work_items leaves to work-items what unsafe let a loop have") {
+  const std::string spread =
+      "kernel spread(n: int32, map: int32[n], a: inout float64[n], b: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\na[map[i]] = a[map[i]] + b[i]  {id=add}\n"
+      "b[j] = 2*b[j]  {id=twice}\n";
+  const std::string with_j = "domain {[j]: 0 <= j < n}\n";
+  std::string both = spread;
+  both.insert(both.find("a[map"), with_j);
+  const std::string by =
+      "spread = spread:tag_inames({i = 'par'}, {unsafe = true})\n"
+      "assert(table.concat(spread.trusted_inames, ' ') == 'i')\n";
+  const Kernel k = with_library(both, by + "spread = lib.work_items(spread, {size = 8})");
+  CHECK(report_tree(k) ==
+        "for i_outer  [g.0]\n  add  [i_inner: l.0]\nfor j_outer  [g.0]\n  twice  [j_inner: l.0]\n");
+  REQUIRE(k.claims.size() == 2);
+  CHECK(k.claims[1].names == std::vector<std::string>{"i_inner", "i_outer"});
+  // Without the claim, only the other loop is parallel.
+  CHECK(refusal(both, "lib.work_items(spread:tag_inames('i:par'))").code == "not-proved");
+}
+
 TEST_CASE("library: work_items adds up by groups") {
   const std::string squares =
       "kernel squares(n: int32, m: int32, a: float64[n, m], x: inout float64[1], y: out "
