@@ -16,8 +16,9 @@ bool writes_any(const Stmt& s, const std::set<std::string>& names,
                        [&](const Stmt& x) { return writes_any(x, names, writes); });
   };
   return std::visit(
-      overload{[&](const Loop& x) { return in(x.body); }, [&](const If& x) { return in(x.body); },
-               [&](const Scope& x) { return in(x.body); },
+      overload{[&](const Loop& x) { return in(x.body); },
+               [&](const If& x) { return in(x.body) || in(x.otherwise); },
+               [&](const Scope& x) { return in(x.body); }, [](const Leave&) { return false; },
                [&](const Run& x) {
                  const std::set<std::string> all = writes(x.insn);
                  return std::any_of(all.begin(), all.end(),
@@ -91,10 +92,11 @@ std::int64_t statements_in(const Block& block) {
   for (const Stmt& s : block)
     std::visit(
         overload{[&](const Loop& x) { out += statements_in(x.body); },
-                 [&](const If& x) { out += statements_in(x.body); },
-                 [&](const Scope& x) { out += statements_in(x.body); }, [&](const Run&) { ++out; },
-                 [&](const Launch& x) { out += statements_in(x.body); }, [](const Declare&) {},
-                 [](const Release&) {}, [](const Sync&) {}, [&](const GroupCombine&) { ++out; }},
+                 [&](const If& x) { out += statements_in(x.body) + statements_in(x.otherwise); },
+                 [](const Leave&) {}, [&](const Scope& x) { out += statements_in(x.body); },
+                 [&](const Run&) { ++out; }, [&](const Launch& x) { out += statements_in(x.body); },
+                 [](const Declare&) {}, [](const Release&) {}, [](const Sync&) {},
+                 [&](const GroupCombine&) { ++out; }},
         s.op);
   return out;
 }
@@ -119,7 +121,10 @@ bool says(const Block& block, const std::string& name) {
         overload{[&](const Loop& x) {
                    return in(x.lower) || in(x.upper) || in(x.only_while) || says(x.body, name);
                  },
-                 [&](const If& x) { return in(x.cond) || says(x.body, name); },
+                 [&](const If& x) {
+                   return in(x.cond) || says(x.body, name) || says(x.otherwise, name);
+                 },
+                 [](const Leave&) { return false; },
                  [&](const Scope& x) { return in(x.value) || says(x.body, name); },
                  [&](const Run& x) { return among(x.values); },
                  [&](const Launch& x) { return says(x.body, name); },
@@ -176,7 +181,9 @@ void substitute(Block& block, const std::string& iname, const Expr& value, Scala
                         [&](If& x) {
                           x.cond = with_values(x.cond, by, typed);
                           substitute(x.body, iname, value, index);
+                          substitute(x.otherwise, iname, value, index);
                         },
+                        [](Leave&) {},
                         [&](Scope& x) {
                           if (x.value) in(x.value);
                           substitute(x.body, iname, value, index);
@@ -204,7 +211,7 @@ void put_in_bounds(Block& block, const std::string& scalar, const Expr& value) {
   for (Stmt& s : block)
     std::visit(
         overload{[&](Loop& x) { in(x.lower), in(x.upper), in(x.only_while), below(x.body); },
-                 [&](If& x) { in(x.cond), below(x.body); },
+                 [&](If& x) { in(x.cond), below(x.body), below(x.otherwise); }, [](Leave&) {},
                  [&](Scope& x) { in(x.value), below(x.body); },
                  [&](Run& x) {
                    for (auto& [name, e] : x.values) in(e);
@@ -215,6 +222,15 @@ void put_in_bounds(Block& block, const std::string& scalar, const Expr& value) {
                    for (auto& [name, e] : x.values) in(e);
                  }},
         s.op);
+}
+
+Exprs conjuncts(const Expr& cond) {
+  const auto* all = cond.as<Nary>();
+  return all && all->op == NaryOp::And ? all->terms : Exprs{cond};
+}
+
+bool holds_term(const Exprs& terms, const Expr& term) {
+  return std::any_of(terms.begin(), terms.end(), [&](const Expr& t) { return equal(t, term); });
 }
 
 bool declares(const Block& block) {
@@ -262,15 +278,6 @@ void join_neighbours(Block& block, const Writes& writes) {
   block = std::move(out);
 }
 
-Exprs terms_of(const Expr& cond) {
-  const auto* all = cond.as<Nary>();
-  return all && all->op == NaryOp::And ? all->terms : Exprs{cond};
-}
-
-bool holds_term(const Exprs& terms, const Expr& term) {
-  return std::any_of(terms.begin(), terms.end(), [&](const Expr& t) { return equal(t, term); });
-}
-
 /// The block with its guards rid of these terms.
 Block without_terms(Block block, const Exprs& terms) {
   Block out;
@@ -281,7 +288,7 @@ Block without_terms(Block block, const Exprs& terms) {
       continue;
     }
     Exprs rest;
-    for (const Expr& t : terms_of(guard->cond))
+    for (const Expr& t : conjuncts(guard->cond))
       if (!holds_term(terms, t)) rest.push_back(t);
     if (rest.empty()) {
       std::move(guard->body.begin(), guard->body.end(), std::back_inserter(out));
@@ -314,7 +321,7 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
   if (guards.empty()) return {};
   Exprs out;
   bool asks_elements = false;
-  for (const Expr& t : terms_of(guards[0]->cond)) {
+  for (const Expr& t : conjuncts(guards[0]->cond)) {
     bool stays = true, loads = false;
     walk(t, [&](const Expr& x) {
       const auto* v = x.as<Var>();
@@ -324,12 +331,12 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
     });
     std::set<std::string> names;
     collect_reads(t, names);
-    for (const If* g : guards) stays = stays && holds_term(terms_of(g->cond), t);
+    for (const If* g : guards) stays = stays && holds_term(conjuncts(g->cond), t);
     for (const Stmt& s : loop.body) stays = stays && !writes_any(s, names, writes);
     if (loads) {  // asked where the guards did, behind the same conditions
       stays = stays && !loop.only_while && !waits_within(loop.body);
       for (const If* g : guards)
-        for (const Expr& before : terms_of(g->cond)) {
+        for (const Expr& before : conjuncts(g->cond)) {
           if (equal(before, t)) break;
           stays = stays && holds_term(out, before);
         }
@@ -348,7 +355,7 @@ bool waits_within(const Block& block) {
   return std::any_of(block.begin(), block.end(), [](const Stmt& s) {
     return std::visit(
         overload{[](const Loop& x) { return waits_within(x.body); },
-                 [](const If& x) { return waits_within(x.body); },
+                 [](const If& x) { return waits_within(x.body) || waits_within(x.otherwise); },
                  [](const Scope& x) { return waits_within(x.body); },
                  [](const Launch& x) { return waits_within(x.body); },
                  [](const Sync&) { return true; }, [](const GroupCombine&) { return true; },
@@ -370,7 +377,7 @@ void drop_known(Block& block, const Exprs& known) {
     if (auto* x = std::get_if<Scope>(&s.op)) drop_known(x->body, known);
     auto* guard = std::get_if<If>(&s.op);
     if (guard) drop_known(guard->body, known);
-    const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
+    const Exprs terms = guard ? conjuncts(guard->cond) : Exprs();
     const auto is_known = [&](const Expr& t) { return holds_term(known, t); };
     if (!guard || std::none_of(terms.begin(), terms.end(), is_known)) {
       out.push_back(std::move(s));
@@ -394,7 +401,7 @@ void drop_repeated(Block& block, const Writes& writes) {
     auto* guard = std::get_if<If>(&s.op);
     if (!guard) continue;
     Exprs known;
-    for (const Expr& t : terms_of(guard->cond)) {
+    for (const Expr& t : conjuncts(guard->cond)) {
       std::set<std::string> names;
       collect_reads(t, names);
       if (std::none_of(guard->body.begin(), guard->body.end(),
@@ -411,12 +418,12 @@ void factor_neighbours(Block& block, const Writes& writes) {
   Block out;
   for (std::size_t n = 0; n < block.size();) {
     If* first = std::get_if<If>(&block[n].op);
-    Exprs shared = first && may_join(*first) ? terms_of(first->cond) : Exprs();
+    Exprs shared = first && may_join(*first) ? conjuncts(first->cond) : Exprs();
     std::size_t end = n + 1;
     for (; !shared.empty() && end < block.size(); ++end) {
       const If* next = std::get_if<If>(&block[end].op);
       if (!next || !may_join(*next)) break;
-      const Exprs terms = terms_of(next->cond);
+      const Exprs terms = conjuncts(next->cond);
       Exprs both;
       while (both.size() < std::min(shared.size(), terms.size()) &&
              equal(shared[both.size()], terms[both.size()]))
@@ -519,7 +526,7 @@ static void drop_dead(Block& block) {
     Block& body = guard ? guard->body : loop ? loop->body : scope->body;
     const bool did_nothing = does_nothing(body);
     drop_dead(body);
-    const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
+    const Exprs terms = guard ? conjuncts(guard->cond) : Exprs();
     return (!did_nothing && does_nothing(body)) ||
            std::any_of(terms.begin(), terms.end(),
                        [](const Expr& t) { return t.as<BoolLit>() && !t.as<BoolLit>()->value; });
@@ -544,7 +551,7 @@ static const Var* flag_of(const Expr& condition) {
 /// Conditions of one scalar each without which a statement does nothing.
 static Exprs asked_by(const Stmt& s) {
   const auto* loop = std::get_if<Loop>(&s.op);
-  if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
+  if (loop) return loop->only_while ? conjuncts(loop->only_while) : Exprs();
   if (const auto* scope = std::get_if<Scope>(&s.op)) {
     Exprs inner = asked_by_all(scope->body);
     std::erase_if(inner, [&](const Expr& t) { return flag_of(t)->name == scope->iname; });
@@ -552,7 +559,7 @@ static Exprs asked_by(const Stmt& s) {
   }
   const auto* guard = std::get_if<If>(&s.op);
   if (!guard) return {};
-  Exprs out = terms_of(guard->cond);
+  Exprs out = conjuncts(guard->cond);
   const Exprs inner = asked_by_all(guard->body);
   out.insert(out.end(), inner.begin(), inner.end());
   std::erase_if(out, [](const Expr& t) { return !flag_of(t); });
@@ -580,7 +587,7 @@ static const Run* first_run(const Block& block, Exprs& guards) {
     if (std::holds_alternative<Declare>(s.op)) continue;
     const auto* x = std::get_if<If>(&s.op);
     if (!x) return std::get_if<Run>(&s.op);
-    const Exprs terms = terms_of(x->cond);
+    const Exprs terms = conjuncts(x->cond);
     guards.insert(guards.end(), terms.begin(), terms.end());
     return first_run(x->body, guards);
   }
@@ -598,7 +605,7 @@ static bool all_ask(const Block& block, const Exprs& conditions, const Run* save
     const auto* loop = std::get_if<Loop>(&s.op);
     if (!guard && !loop) return false;
     const Expr cond = guard ? guard->cond : loop->only_while;
-    const Exprs terms = cond ? terms_of(cond) : Exprs();
+    const Exprs terms = cond ? conjuncts(cond) : Exprs();
     Exprs open = conditions;
     std::erase_if(open, [&](const Expr& t) { return holds_term(terms, t); });
     return open.empty() || all_ask(guard ? guard->body : loop->body, open, saves);
@@ -629,7 +636,7 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, Writers& writers)
   if (!first) return {};
   const Instruction& i = *k.instructions[std::size_t(first->insn)];
   if (i.lhs.size() != 1 || !i.lhs[0].as<Var>() || !i.rhs) return {};
-  Exprs flags = terms_of(i.rhs);
+  Exprs flags = conjuncts(i.rhs);
   for (Expr& t : flags) {
     const auto* test = t.as<Compare>();
     if (test && test->op == CompareOp::Ne && as_int(test->right) == 0 && test->left.as<Var>())
@@ -680,7 +687,7 @@ static void end_early(Block& block, const Kernel& k, Writers& writers) {
     if (!saved &&
         std::none_of(flags.begin(), flags.end(), [](const Expr& t) { return t.as<Var>(); }))
       continue;
-    Exprs all = saved ? terms_of(saved) : Exprs();
+    Exprs all = saved ? conjuncts(saved) : Exprs();
     for (const Expr& f : flags)
       if (!holds_term(all, f)) all.push_back(f);
     if (all.empty()) continue;

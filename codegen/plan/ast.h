@@ -54,6 +54,12 @@ struct Loop {
 struct If {
   Expr cond;
   Block body;
+  Block otherwise = {};  // what runs where the condition does not hold
+};
+
+/// Ends the innermost loop around, or its iteration.
+struct Leave {
+  enum class Way { Break, Continue } way;
 };
 
 /// The block in braces; with `iname`, the constant `iname = value` is known in it.
@@ -103,7 +109,7 @@ struct Launch {
 };
 
 struct Stmt {
-  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, GroupCombine, Launch> op;
+  std::variant<Loop, If, Leave, Scope, Run, Declare, Release, Sync, GroupCombine, Launch> op;
 };
 
 /// Whether work-items wait for one another somewhere in the block.
@@ -117,6 +123,11 @@ Block only(Stmt s);
 
 /// Whether the block itself declares something, so that it needs braces.
 bool declares(const Block& block);
+
+/// The parts of a conjunction; a condition that is none is one part.
+Exprs conjuncts(const Expr& cond);
+/// Whether a term is one of these.
+bool holds_term(const Exprs& terms, const Expr& term);
 
 /// Whether the name occurs in some expression in the block, including values for inames.
 bool says(const Block& block, const std::string& name);

@@ -61,7 +61,7 @@ std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>
 
 Pieces CPrinter::device_source(Block program, DeviceProgram& out,
                                const std::vector<Parameter>* host_arrays, bool resident) {
-  settle_declarations(program, plan_, expr_);
+  settle(program);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
   depth_ = 0;
@@ -146,7 +146,8 @@ void CPrinter::collect_writes(const Block& block, std::set<std::string>& out) co
     if (const auto* x = std::get_if<Run>(&s.op))
       out.merge(writes(*k_.instructions[static_cast<std::size_t>(x->insn)]));
     if (const auto* x = std::get_if<Loop>(&s.op)) collect_writes(x->body, out);
-    if (const auto* x = std::get_if<If>(&s.op)) collect_writes(x->body, out);
+    if (const auto* x = std::get_if<If>(&s.op))
+      collect_writes(x->body, out), collect_writes(x->otherwise, out);
     if (const auto* x = std::get_if<Scope>(&s.op)) collect_writes(x->body, out);
   }
 }

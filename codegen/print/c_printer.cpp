@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/language.h"
+#include "codegen/plan/branches.h"
 #include "codegen/print/declare.h"
 #include "core/infer/infer.h"
 #include "core/infer/typing.h"
@@ -101,8 +102,30 @@ std::string CPrinter::prototype() {
   return head + parameter_list(parameters, head.size()) + ")";
 }
 
-Pieces CPrinter::source(Block program) {
+namespace {
+
+/// An expression of integers with functions that only bounds and guards have.
+bool is_bound(const Expr& e) {
+  bool out = false;
+  for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+    out = out || is_truncated(c) || c.name == kLocalId || c.name == kGroupId;
+  });
+  return out;
+}
+
+}  // namespace
+
+/// The last passes over the program, for which names have types.
+void CPrinter::settle(Block& program) {
   settle_declarations(program, plan_, expr_);
+  if (helpers_.language() != Language::Ispc)  // whose lanes leave a loop one by one
+    join_branches(
+        program, k_, [&](const Expr& e) { return is_bound(e) || is_integer(expr_.type(e).scalar); },
+        checks_);  // which ask all conditions of a statement
+}
+
+Pieces CPrinter::source(Block program) {
+  settle(program);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
   if (has_gangs()) refuse_for_gangs();
@@ -251,8 +274,31 @@ bool leaves_declaration(const Stmt& s) {
 
 }  // namespace
 
-/// `head` with the block below it; braces unless the block is one statement that shows its extent.
-void CPrinter::body(const Block& b, const std::string& head) {
+/// `before`: what stands in front of `if`, the end of another branch.
+void CPrinter::branches(const If& x, const std::string& before) {
+  check_condition(x.cond, x.body);
+  const auto place = before.starts_with('}') ? Place::BehindBraces
+                     : x.otherwise.empty()   ? Place::Alone
+                                             : Place::BesideElse;
+  body(x.body, before + "if (" + expr_.condition(x.cond) + ")", place);
+  if (x.otherwise.empty()) return;
+  std::string next = "else";
+  const std::string end = "\n" + std::string(static_cast<std::size_t>(2 * depth_), ' ') + "}\n";
+  if (out_.ends_with(end)) {
+    out_.resize(out_.size() - end.size() + 1);
+    next = "} else";
+  }
+  const If* chained =
+      x.otherwise.size() == 1 && !checks_ ? std::get_if<If>(&x.otherwise[0].op) : nullptr;
+  if (chained)
+    branches(*chained, next + " ");
+  else
+    body(x.otherwise, next, next == "else" ? Place::BesideElse : Place::BehindBraces);
+}
+
+/// `head` with the block below it; braces unless the block is one statement that shows its extent,
+/// in one line beside an `else`; always behind a branch in braces.
+void CPrinter::body(const Block& b, const std::string& head, Place place) {
   const bool one = b.size() == 1 && !declares(b[0]);
   line(head);
   ++depth_;
@@ -262,11 +308,16 @@ void CPrinter::body(const Block& b, const std::string& head) {
   if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
   const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
-  const bool single = one && !checks_ && !leaves_declaration(b[0]) &&
+  const bool single = one && !checks_ && place != Place::BehindBraces &&
+                      !leaves_declaration(b[0]) &&
                       (std::count(printed.begin(), printed.end(), '\n') == 1 ||
-                       (loop && loop->lanes == 0 && loop->iterations == Iterations::InTurn) ||
-                       std::holds_alternative<If>(b[0].op));
-  if (single && printed.find('#') == std::string_view::npos) return;
+                       (place == Place::Alone &&
+                        ((loop && loop->lanes == 0 && loop->iterations == Iterations::InTurn) ||
+                         std::holds_alternative<If>(b[0].op))));
+  // Which `if` an `else` in it belongs to is to be seen.
+  if (single && printed.find('#') == std::string_view::npos &&
+      printed.find(" else") == std::string_view::npos)
+    return;
   out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");
 }
@@ -317,10 +368,8 @@ void CPrinter::statement(const Stmt& s) {
                                   "; " + step + ")");
                  if (varies) varying_.erase(x.iname);
                },
-               [&](const If& x) {
-                 check_condition(x.cond, x.body);
-                 body(x.body, "if (" + expr_.condition(x.cond) + ")");
-               },
+               [&](const If& x) { branches(x, ""); },
+               [&](const Leave& x) { line(x.way == Leave::Way::Break ? "break;" : "continue;"); },
                [&](const Scope& x) {
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  line("{");
@@ -354,7 +403,8 @@ bool CPrinter::takes_turns(const Block& block) const {
   if (dialect_.atomic_update(false).empty()) return false;
   return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
     if (const auto* x = std::get_if<Loop>(&s.op)) return takes_turns(x->body);
-    if (const auto* x = std::get_if<If>(&s.op)) return takes_turns(x->body);
+    if (const auto* x = std::get_if<If>(&s.op))
+      return takes_turns(x->body) || takes_turns(x->otherwise);
     if (const auto* x = std::get_if<Scope>(&s.op)) return takes_turns(x->body);
     const auto* run = std::get_if<Run>(&s.op);
     if (!run) return false;

@@ -39,7 +39,10 @@ class CPrinter {
  private:
   void line(const std::string& text);
   void block(const Block& b);
-  void body(const Block& b, const std::string& head);
+  void settle(Block& program);
+  void branches(const If& x, const std::string& before);
+  enum class Place { Alone, BesideElse, BehindBraces };
+  void body(const Block& b, const std::string& head, Place place = Place::Alone);
   void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);

@@ -118,8 +118,8 @@ class Settler {
       for (const Stmt& x : b) mention(x, at, wanted);
     };
     std::visit(overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
-                        [&](const If& x) { in(x.cond), below(x.body); },
-                        [&](const Scope& x) { in(x.value), below(x.body); },
+                        [&](const If& x) { in(x.cond), below(x.body), below(x.otherwise); },
+                        [](const Leave&) {}, [&](const Scope& x) { in(x.value), below(x.body); },
                         [&](const Run& x) {
                           Runs& runs = runs_[static_cast<std::size_t>(x.insn)];
                           if (runs.round != round_) runs = {round_, 0, at, at};

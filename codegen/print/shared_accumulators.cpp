@@ -13,7 +13,8 @@ class Search {
   void visit(const Block& block) {
     for (const Stmt& s : block)
       std::visit(
-          overload{[&](const Loop& x) { visit(x.body); }, [&](const If& x) { visit(x.body); },
+          overload{[&](const Loop& x) { visit(x.body); },
+                   [&](const If& x) { visit(x.body), visit(x.otherwise); }, [](const Leave&) {},
                    [&](const Scope& x) { visit(x.body); }, [&](const Run& x) { note(x); },
                    [&](const Declare& x) { declared_.insert(x.temporary); }, [](const Release&) {},
                    [](const Sync&) {}, [](const GroupCombine&) {}, [](const Launch&) {}},

@@ -56,7 +56,10 @@ void mark_unrolled(Block& block, const Plan& plan, const std::string& pragma) {
       if (!hint.empty()) x->pragmas.push_back(hint);
       mark_unrolled(x->body, plan, pragma);
     }
-    if (auto* x = std::get_if<If>(&s.op)) mark_unrolled(x->body, plan, pragma);
+    if (auto* x = std::get_if<If>(&s.op)) {
+      mark_unrolled(x->body, plan, pragma);
+      mark_unrolled(x->otherwise, plan, pragma);
+    }
     if (auto* x = std::get_if<Scope>(&s.op)) mark_unrolled(x->body, plan, pragma);
     if (auto* x = std::get_if<Launch>(&s.op)) mark_unrolled(x->body, plan, pragma);
   }

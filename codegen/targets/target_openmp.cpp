@@ -32,6 +32,7 @@ class OpenMPDialect : public Dialect {
         visit(x->body, plan, names, in_team || starts_team || lanes);
       } else if (auto* i = std::get_if<If>(&s.op)) {
         visit(i->body, plan, names, in_team);
+        visit(i->otherwise, plan, names, in_team);
       } else if (auto* c = std::get_if<Scope>(&s.op)) {
         visit(c->body, plan, names, in_team);
       }
@@ -66,18 +67,22 @@ class OpenMPDialect : public Dialect {
     if (!i) return 0;
     collect_vars(i->cond, read), collect_reads(i->cond, read);
     int all = 0;
-    for (const Stmt& inner : i->body) {
-      const int n = team_loops(inner, plan, read, written);
-      if (n == 0) return 0;
-      all += n;
-    }
+    for (const Block* branch : {&i->body, &i->otherwise})
+      for (const Stmt& inner : *branch) {
+        const int n = team_loops(inner, plan, read, written);
+        if (n == 0) return 0;
+        all += n;
+      }
     return all;
   }
 
   static void collect_writes(const Block& block, const Plan& plan, std::set<std::string>& out) {
     for (const Stmt& s : block)
       std::visit(overload{[&](const Loop& x) { collect_writes(x.body, plan, out); },
-                          [&](const If& x) { collect_writes(x.body, plan, out); },
+                          [&](const If& x) {
+                            collect_writes(x.body, plan, out);
+                            collect_writes(x.otherwise, plan, out);
+                          },
                           [&](const Scope& x) { collect_writes(x.body, plan, out); },
                           [&](const Run& x) {
                             out.merge(writes(*plan.kernel.instructions[std::size_t(x.insn)]));
@@ -90,7 +95,7 @@ class OpenMPDialect : public Dialect {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op))
         x->pragmas[0] = kFor + x->pragmas[0].substr(std::string_view(kParallelFor).size());
-      if (auto* i = std::get_if<If>(&s.op)) share_team(i->body);
+      if (auto* i = std::get_if<If>(&s.op)) share_team(i->body), share_team(i->otherwise);
     }
   }
 
@@ -125,7 +130,8 @@ class OpenMPDialect : public Dialect {
       }
       Stmt s = std::move(block[n++]);
       if (auto* x = std::get_if<Loop>(&s.op); x && !is_team_loop(*x)) join_teams(x->body, plan);
-      if (auto* i = std::get_if<If>(&s.op)) join_teams(i->body, plan);
+      if (auto* i = std::get_if<If>(&s.op))
+        join_teams(i->body, plan), join_teams(i->otherwise, plan);
       if (auto* c = std::get_if<Scope>(&s.op)) join_teams(c->body, plan);
       out.push_back(std::move(s));
     }

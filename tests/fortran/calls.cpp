@@ -374,7 +374,10 @@ subroutine s(n, a)
 end subroutine
 )";
   const std::string code = generate(import(text).original.at(0), Target::C).source;
-  CHECK(code.find("turn < 2147483647 && turn_goes_on && goes_on; ++turn") != std::string::npos);
+  CHECK(code.find("turn < 2147483647 && goes_on; ++turn") != std::string::npos);
+  CHECK(
+      code.find("if (a[1] > 2.25) {\n          goes_on = false;\n          break;\n        }\n") !=
+      std::string::npos);
   same(text, {{{"n", "2"}}, {{"n", "3"}}});
 }
 

@@ -9,8 +9,7 @@ void scale(int const n, __global float const *restrict a, __global float *restri
     v_1.z = 2*v_0.z;
     v_1.w = 2*v_0.w;
     *(__global float4 *)&b[4*i] = v_1;
-  }
-  if (!(4*i + 3 < n)) {
+  } else {
     b[4*i] = 2*a[4*i];
     if (4*i + 1 < n)
       b[4*i + 1] = 2*a[4*i + 1];

@@ -13,8 +13,7 @@ void scale_kernel(int const n, float const *__restrict__ a, float *__restrict__ 
     v_1.z = 2*v_0.z;
     v_1.w = 2*v_0.w;
     *(float4 *)&b[4*i] = v_1;
-  }
-  if (!(4*i + 3 < n)) {
+  } else {
     b[4*i] = 2*a[4*i];
     if (4*i + 1 < n)
       b[4*i + 1] = 2*a[4*i + 1];

@@ -8,14 +8,13 @@ void smooth(int const n, __global double const *restrict u, __global double *v) 
   __local double s[18];
   if (16*o + 16 < n)
     s[p] = u[p + 16*o];
-  if (16*o + 16 >= n)
-    if (n + 1 >= p + 16*o)
-      s[p] = u[p + 16*o];
+  else if (n + 1 >= p + 16*o)
+    s[p] = u[p + 16*o];
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (16*o + 16 < n)
+  if (16*o + 16 < n) {
     if (i < 16)
       v[i + 16*o] = s[i] + s[i + 1] + s[i + 2];
-  if (16*o + 16 >= n)
-    if (i + 16*o < n)
-      v[i + 16*o] = s[i] + s[i + 1] + s[i + 2];
+  } else if (i + 16*o < n) {
+    v[i + 16*o] = s[i] + s[i + 1] + s[i + 2];
+  }
 }
