@@ -13,6 +13,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 MOONLOOP = HERE.parent / "build" / "moonloop"
 FLAGS = ["-O3", "-march=native"]
+FLAGS_OF_C = ["-fno-math-errno", "-fopenmp-simd"]  # as `moonloop fc` has them
 CALLS = 31
 
 SQUARE = "real(8) :: a(n, n)"
@@ -154,7 +155,7 @@ def measure(name, lapack, folder):
     (folder / "main.f90").write_text(driver(name, types))
     run([MOONLOOP, "gen", source, "--kernel", name, "--target", "c", "-o", folder / "k.c",
          "--fortran-interface", folder / "i.f90"])
-    run(["gcc", *FLAGS, "-c", "-o", folder / "k.o", folder / "k.c"])
+    run(["gcc", *FLAGS, *FLAGS_OF_C, "-c", "-o", folder / "k.o", folder / "k.c"])
     run(["gfortran", *FLAGS, "-c", "-o", folder / "i.o", folder / "i.f90"], cwd=folder)
     run(["gfortran", *FLAGS, "-c", "-o", folder / "o.o", source])
     run(["objcopy", "--redefine-sym", f"{name}_={name}_by_gfortran_", folder / "o.o"])

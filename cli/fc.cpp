@@ -162,7 +162,10 @@ class Compiler {
     }
     const bool cuda = target_ == Target::Cuda;
     std::vector<std::string> words = split(!o_.cc.empty() ? o_.cc : cuda ? "nvcc" : "cc");
-    if (!cuda) words.emplace_back("-fno-math-errno");  // as Fortran's compilers have it
+    if (!cuda) {
+      words.emplace_back("-fno-math-errno");  // as Fortran's compilers have it
+      words.emplace_back("-fopenmp-simd");
+    }
     for (const std::string& w : c.for_c) {
       if (cuda && !w.starts_with("-O") && w != "-g") words.emplace_back("-Xcompiler");
       words.push_back(w);

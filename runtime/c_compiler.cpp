@@ -186,6 +186,7 @@ std::vector<std::string> compile_flags(Target target, const CompileOptions& opti
                                "-shared",
                                "-fvisibility=hidden",
                                "-Wl,-Bsymbolic"};
+  if (target == Target::C) out.emplace_back("-fopenmp-simd");
   if (target == Target::OpenMP) out.emplace_back("-fopenmp");
   for (std::string& w : words(std::getenv("MOONLOOP_CFLAGS"))) out.push_back(std::move(w));
   return out;

@@ -339,6 +339,30 @@ void CPrinter::unwrap(std::size_t at) {
   }
 }
 
+void CPrinter::for_loop(const Loop& x) {
+  for (const Expr* e : {&x.lower, &x.upper, &x.only_while}) check_condition(*e, x.body);
+  const bool in_turn = takes_turns(x.body);
+  for (const std::string& p : x.pragmas)
+    if (in_turn && p.starts_with("omp simd"))
+      line("/* No lanes: its updates take turns. */");
+    else
+      line("#pragma " + p);
+  const std::string& i = names_.of(x.iname);
+  expr_.runs_from(x.iname, x.lower);
+  const std::string step = x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
+  const std::string type = index_type({x.lower, x.upper, x.only_while});
+  const bool varies = in_lanes_ && type.starts_with("varying");
+  if (varies) varying_.insert(x.iname);
+  const bool in_simd = in_simd_;
+  for (const std::string& p : x.pragmas) in_simd_ = in_simd_ || p.starts_with("omp simd");
+  body(x.body, "for (" + type + " " + i + " = " + expr_.index(x.lower) + "; " + i +
+                   (x.inclusive ? " <= " : " < ") + expr_.index(x.upper, false, Prec::Shift) +
+                   (x.only_while ? " && " + expr_.condition(x.only_while) : "") + "; " + step +
+                   ")");
+  in_simd_ = in_simd;
+  if (varies) varying_.erase(x.iname);
+}
+
 void CPrinter::statement(const Stmt& s) {
   std::visit(
       overload{[&](const Loop& x) {
@@ -346,27 +370,8 @@ void CPrinter::statement(const Stmt& s) {
                  if (x.lanes > 0) return lanes(x);
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);
-                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while})
-                   check_condition(*e, x.body);
-                 const bool in_turn = takes_turns(x.body);
-                 for (const std::string& p : x.pragmas)
-                   if (in_turn && p.starts_with("omp simd"))
-                     line("/* No lanes: its updates take turns. */");
-                   else
-                     line("#pragma " + p);
-                 const std::string& i = names_.of(x.iname);
-                 expr_.runs_from(x.iname, x.lower);
-                 const std::string step =
-                     x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
-                 const std::string type = index_type({x.lower, x.upper, x.only_while});
-                 const bool varies = in_lanes_ && type.starts_with("varying");
-                 if (varies) varying_.insert(x.iname);
-                 body(x.body, "for (" + type + " " + i + " = " + expr_.index(x.lower) + "; " + i +
-                                  (x.inclusive ? " <= " : " < ") +
-                                  expr_.index(x.upper, false, Prec::Shift) +
-                                  (x.only_while ? " && " + expr_.condition(x.only_while) : "") +
-                                  "; " + step + ")");
-                 if (varies) varying_.erase(x.iname);
+                 const std::vector<Extremum> extrema = extrema_of(x);
+                 extrema.empty() ? for_loop(x) : find_extrema(x, extrema);
                },
                [&](const If& x) { branches(x, ""); },
                [&](const Leave& x) { line(x.way == Leave::Way::Break ? "break;" : "continue;"); },

@@ -75,6 +75,16 @@ class CPrinter {
   Expr room_of(const Temporary& t) const;
   void matrix_step(const Loop& x);
   void lanes(const Loop& x);
+  void for_loop(const Loop& x);
+  // Loops that look for extremes: codegen/print/c_extrema.cpp.
+  struct Extremum {
+    Expr place;
+    bool least;      // or greatest
+    const Run* run;  // that finds it
+  };
+  static constexpr std::int64_t kFewIterations = 8;  // which are not worth vectors
+  std::vector<Extremum> extrema_of(const Loop& x);
+  void find_extrema(const Loop& x, const std::vector<Extremum>& all);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
   struct VectorAccess {
     Expr element;         // of any lane
@@ -175,6 +185,7 @@ class CPrinter {
   int task_count_ = 0;
   bool in_lanes_ = false;  // of a gang
   bool in_task_ = false;
+  bool in_simd_ = false;           // a loop around has `omp simd`
   std::set<std::string> varying_;  // names with a value for each lane
   std::string status_;             // of the last call in CUDA's host function
   int depth_ = 0;

@@ -15,11 +15,12 @@ inline void same_program(const Folder& f, const std::vector<std::string>& kernel
     if (f.has(file)) rest += std::string(" ") + file;
   const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + which, f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err);
-  const Outcome built = shell("mkdir -p b a && gfortran -O0 -J b -o before k.f90" + rest +
-                                  " && gcc -O1 -Wall -Werror -c k.c && gfortran -O0 -J a -o after "
-                                  "i.f90" +
-                                  rest + " k.o -lm",
-                              f.str());
+  const Outcome built =
+      shell("mkdir -p b a && gfortran -O0 -J b -o before k.f90" + rest +
+                " && gcc -O1 -Wall -Werror -fopenmp-simd -c k.c && gfortran -O0 -J a -o after "
+                "i.f90" +
+                rest + " k.o -lm",
+            f.str());
   REQUIRE_MESSAGE(built.status == 0, built.err);
   const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
   CHECK(before.status == 0);

@@ -335,3 +335,33 @@ end subroutine
   }
   CHECK(deepest == 2);
 }
+
+TEST_CASE("fortran: a loop that looks for extremes compares in vectors") {
+  const std::string text = R"(
+subroutine scales(m, n, a, r, c, least)
+  implicit none
+  integer, intent(in) :: m, n
+  real(8), intent(in) :: a(m, n), r(m)
+  real(8), intent(inout) :: c(n), least
+  integer :: i, j
+  do j = 1, n
+    do i = 1, m
+      c(j) = max(c(j), abs(a(i, j))*r(i), 0.25d0)
+    end do
+  end do
+  do j = 1, n
+    least = min(c(j), least)
+  end do
+end subroutine
+)";
+  test::same_as_gfortran(text, {{{"m", "0"}, {"n", "4"}},
+                                {{"m", "1"}, {"n", "1"}},
+                                {{"m", "37"}, {"n", "5"}},
+                                {{"m", "5"}, {"n", "0"}}});
+  const std::string code = generate(import(text).original.at(0), Target::C).source;
+  // An element that nothing is compared with is not touched.
+  CHECK(code.find("    if (m > 0) {\n      double c_greatest = c[j];\n"
+                  "      #pragma omp simd reduction(max: c_greatest)\n") != std::string::npos);
+  CHECK(code.find("      c[j] = c_greatest;\n    }\n") != std::string::npos);
+  CHECK(code.find("#pragma omp simd reduction(min: ") != std::string::npos);
+}
