@@ -73,18 +73,26 @@ std::vector<CPrinter::Extremum> CPrinter::extrema_of(const Loop& x) {
     if (const auto* element = e.place.as<Load>())
       for (const Expr& i : element->index)
         if (mentions(i, own) || mentions(i, found)) return {};
+    const auto copies = plan_.expansions.find(written_name(e.place));  // one for each lane
+    if (copies != plan_.expansions.end() &&
+        std::any_of(copies->second.axes.begin(), copies->second.axes.end(),
+                    [&](const std::string& axis) { return own.contains(axis); }))
+      return {};
   }
   if (std::any_of(read.begin(), read.end(), [&](const Expr& e) { return mentions(e, found); }))
     return {};
   return out;
 }
 
-/// An element is kept in a variable while the loop runs, if it does.
+/// An element, of an array or of a lane's copies, is kept in a variable while the loop runs, if it
+/// does: a clause would take `a[i]` for a part of the array, of i elements.
 void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
   std::vector<std::pair<std::string, std::string>> kept;  // elements, and their variables
   std::string least, greatest;
-  const bool elements =
-      std::any_of(all.begin(), all.end(), [](const Extremum& e) { return e.place.as<Load>(); });
+  const auto is_element = [&](const Extremum& e) {
+    return e.place.as<Load>() || expr_.place(e.place) != names_.of(written_name(e.place));
+  };
+  const bool elements = std::any_of(all.begin(), all.end(), is_element);
   if (elements) {
     line("if (" + expr_.index(x.upper, false, Prec::Shift) + (x.inclusive ? " >= " : " > ") +
          expr_.index(x.lower, false, Prec::Shift) + ") {");
@@ -95,9 +103,9 @@ void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
     for (const auto& [iname, v] : e.run->values) values.emplace(iname, without_truncation(v));
     expr_.set_instruction(e.run->insn, values);
     std::string name = expr_.place(e.place);
-    if (const auto* element = e.place.as<Load>()) {
+    if (is_element(e)) {
       const std::string variable =
-          names_.fresh(element->array + (e.least ? "_least" : "_greatest"));
+          names_.fresh(written_name(e.place) + (e.least ? "_least" : "_greatest"));
       line(type_name(expr_.type(e.place)) + " " + variable + " = " + name + ";");
       expr_.stand_in(e.place, variable, true);
       kept.emplace_back(name, variable);

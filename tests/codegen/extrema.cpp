@@ -56,3 +56,16 @@ TEST_CASE("extrema: on threads, but not within lanes") {
   CHECK(mentions_text(lanes, "#pragma omp simd\n"));
   CHECK_FALSE(mentions_text(lanes, "reduction"));
 }
+
+TEST_CASE("extrema: what each lane has found is an element, which a clause cannot name") {
+  const std::string c = code(R"(
+kernel k(n: int32, p: float64[n + 5, n + 5])
+domain {[k]: 0 <= k < n}
+domain {[l]: 0 <= l < n}
+tag k: l.0
+p[k, 3] = 0.125*min(l, p[k + 1, k])
+)",
+                             Target::C);
+  CHECK(mentions_text(c, "double acc_l_least = acc_l[k];\n      #pragma omp simd reduction(min: acc_l_least)\n"));
+  CHECK(mentions_text(c, "      acc_l[k] = acc_l_least;\n"));
+}
