@@ -133,13 +133,19 @@ Block with_value(const std::string& iname, const Expr& value, Block body, Scalar
   return body;
 }
 
-Block loop(const AstNode& node, Scalar index, const std::function<Block()>& body) {
+Block read(const AstNode& node, const std::string& iname, Scalar index,
+           const std::function<Block()>& body, bool inside);
+
+/// `inside`: of a loop over the iname; then the loop is over the one point of the schedule's value.
+Block loop(const AstNode& node, const std::string& iname, Scalar index,
+           const std::function<Block()>& body, bool inside) {
   AstExpr iterator = isl_ast_node_for_get_iterator(node.get());
   Loop out;
   out.iname = from_isl(iterator).as<Var>()->name;
+  ensure(out.iname == iname, "a loop of isl over something else");
   out.lower = from_isl(AstExpr(isl_ast_node_for_get_init(node.get())));
-  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), out.iname, index, body);
-  if (out.body.empty()) return {};
+  out.body = read(AstNode(isl_ast_node_for_get_body(node.get())), iname, index, body, true);
+  if (out.body.empty() || inside) return std::move(out.body);
   if (yes(isl_ast_node_for_is_degenerate(node.get())))
     return with_value(out.iname, out.lower, std::move(out.body), index);
   AstExpr cond = isl_ast_node_for_get_cond(node.get());
@@ -168,20 +174,22 @@ Expr from_isl(const AstExpr& e) {
   throw_isl();
 }
 
-Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
-               const std::function<Block()>& body) {
+namespace {
+
+Block read(const AstNode& node, const std::string& iname, Scalar index,
+           const std::function<Block()>& body, bool inside) {
   switch (isl_ast_node_get_type(node.get())) {
-    case isl_ast_node_for: return loop(node, index, body);
+    case isl_ast_node_for: return loop(node, iname, index, body, inside);
     case isl_ast_node_if: {
       // isl distinguishes cases where parts of a range begin or end in another order. Nothing in
       // the loop changes the names in the condition.
       const Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
-      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body),
+      Block then = read(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body, inside),
             out;
       if (!then.empty()) out.push_back(Stmt{If{cond, std::move(then)}});
       if (!yes(isl_ast_node_if_has_else_node(node.get()))) return out;
       Block other =
-          from_isl(AstNode(isl_ast_node_if_get_else_node(node.get())), iname, index, body);
+          read(AstNode(isl_ast_node_if_get_else_node(node.get())), iname, index, body, inside);
       if (!other.empty()) out.push_back(Stmt{If{otherwise(cond), std::move(other)}});
       return out;
     }
@@ -190,14 +198,14 @@ Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
       const int n = count(isl_ast_node_list_n_ast_node(list));
       Block out;
       for (int i = 0; i < n; ++i) {
-        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, index, body);
+        Block part = read(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, index, body, inside);
         std::move(part.begin(), part.end(), std::back_inserter(out));
       }
       isl_ast_node_list_free(list);
       return out;
     }
     case isl_ast_node_mark:
-      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), iname, index, body);
+      return read(AstNode(isl_ast_node_mark_get_node(node.get())), iname, index, body, inside);
     case isl_ast_node_user: {  // a call with the value of the iname
       AstExpr call = isl_ast_node_user_get_expr(node.get());
       const Expr value = from_isl(argument(call, 1));
@@ -207,6 +215,20 @@ Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
     case isl_ast_node_error: break;
   }
   throw_isl();
+}
+
+}  // namespace
+
+isl_id_list* iterators_of(const std::string& iname) {
+  isl_id_list* out = isl_id_list_alloc(isl(), 2);
+  for (int i = 0; i < 2; ++i)
+    out = isl_id_list_add(out, isl_id_alloc(isl(), iname.c_str(), nullptr));
+  return out;
+}
+
+Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
+               const std::function<Block()>& body) {
+  return read(node, iname, index, body, false);
 }
 
 }  // namespace moonloop

@@ -533,8 +533,7 @@ class LoopMaker {
       return only(Stmt{If{std::move(*plain->condition), std::move(out)}});
     }
     AstBuild build = build_within(context, isl_set_get_space(range.get()));
-    isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname().c_str(), nullptr));
-    build = isl_ast_build_set_iterators(build.take(), names);
+    build = isl_ast_build_set_iterators(build.take(), iterators_of(node.iname()));
     // isl simplifies the conditions that it finds only where it knows what integers exist in them.
     Set domain = isl_set_set_tuple_name(isl_set_compute_divs(range.copy()), "S");
     Map schedule = isl_set_identity(domain.take());

@@ -242,7 +242,7 @@ bool Reaching::conditions_hold(const Definition& d, const Use& u) const {
   const int ds = last_part(d.insn);
   const Exprs& has = r_.order.insn(u.statement).predicates;
   for (const Expr& p : r_.order.insn(ds).predicates) {
-    if (to_condition(k_, p, r_.order.dims(ds))) continue;
+    if (to_condition(r_.order.kernel(), p, r_.order.dims(ds))) continue;  // it has accumulators
     const Expr there = at_use(d, u, p);
     if (std::none_of(has.begin(), has.end(), [&](const Expr& q) { return equal(q, there); }))
       return false;

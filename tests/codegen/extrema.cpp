@@ -66,6 +66,7 @@ tag k: l.0
 p[k, 3] = 0.125*min(l, p[k + 1, k])
 )",
                              Target::C);
-  CHECK(mentions_text(c, "double acc_l_least = acc_l[k];\n      #pragma omp simd reduction(min: acc_l_least)\n"));
+  CHECK(mentions_text(
+      c, "double acc_l_least = acc_l[k];\n      #pragma omp simd reduction(min: acc_l_least)\n"));
   CHECK(mentions_text(c, "      acc_l[k] = acc_l_least;\n"));
 }

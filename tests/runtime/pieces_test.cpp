@@ -92,3 +92,28 @@ p[j + i + 2, i + 1] = max(k, q[i + 2, k + 2])  {id=s0, inames=i:j, if=j % 2 == 0
   k = step(k, "fix_parameters", {Value{ValueDict{{"n", Value{std::int64_t{5}}}}}}, {});
   run_everywhere(k, original, {{"n", "5"}});
 }
+
+// Differential test, seed 94900128: isl gives a loop of one iteration, over a range in pieces, as a
+// loop over the points of its schedule's only value, which had another name.
+TEST_CASE("pieces: a loop of one iteration that begins where one of two cases says") {
+  const Kernel original = parsed(R"(
+kernel k(n: int32, a: float32[3*n + 12], b: float32[3*n + 12], q: float32[3*n + 12, 3*n + 12])
+domain {[m]: 0 <= m < n}
+assume n >= 5
+b[n - m] = 0.25*(q[m + 2, m + 2] + q[2*m + 2, m // 2] - a[m]) {id=s1, if=m % 2 == 1}
+)");
+  const auto number = [](std::int64_t n) { return Value{n}; };
+  const auto one = [](const char* name) { return Value{ValueList{word(name)}}; };
+  Kernel k = step(original, "add_prefetch", {word("q"), one("m")}, {});
+  k = step(k, "split_iname", {word("q_dim_1"), number(3)}, {});
+  k = step(k, "chunk_iname", {word("q_dim_1_inner"), number(2)}, {});
+  k = step(k, "map_domain",
+           {word("{ [q_dim_1_inner_inner, q_dim_0] -> [u, q_dim_0] : "
+                 "u = q_dim_1_inner_inner - 2*q_dim_0 }")},
+           {});
+  k = step(k, "rename_iname", {word("q_dim_1_inner_outer"), word("m")},
+           {{"existing_ok", Value{true}}});
+  k = step(k, "set_temporary_address_space", {one("q_fetch"), word("global")}, {});
+  for (const Target t : {Target::C, Target::OpenMP})
+    for (const char* n : {"5", "6", "13"}) run_on(t, k, original, {{"n", n}});
+}

@@ -341,3 +341,19 @@ c[i] = t[i + 2] + t[i] {id=use}
   CHECK_NOTHROW(check_kernel(complete(made)));
   CHECK(to_string(made.find_rule("t_subst")->body).find("outer") == std::string::npos);
 }
+
+// Differential test, seed 94000125: the sum that decides was taken for a parameter.
+TEST_CASE("assignment_to_subst: a definition under a condition with a reduction") {
+  CHECK(refusal(R"(
+kernel k(n: int32, a: int32[n], b: int32[n], p: int32[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+for i
+  <int32> t = b[i]  {id=first}
+  t = a[i] + 1      {id=set, dep=first, if=sum(j, p[i, j] % 7) % 3 > 1}
+  b[i] = t          {id=use, dep=set}
+end
+)",
+                "t") == "`set` writes `t` under conditions that may not hold at `use`; `unsafe = true` "
+                "leaves the proof out");
+}
