@@ -184,7 +184,8 @@ Block read(const AstNode& node, const std::string& iname, Scalar index,
       // isl distinguishes cases where parts of a range begin or end in another order. Nothing in
       // the loop changes the names in the condition.
       const Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
-      Block then = read(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body, inside),
+      Block then = read(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body,
+                        inside),
             out;
       if (!then.empty()) out.push_back(Stmt{If{cond, std::move(then)}});
       if (!yes(isl_ast_node_if_has_else_node(node.get()))) return out;
@@ -198,7 +199,8 @@ Block read(const AstNode& node, const std::string& iname, Scalar index,
       const int n = count(isl_ast_node_list_n_ast_node(list));
       Block out;
       for (int i = 0; i < n; ++i) {
-        Block part = read(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, index, body, inside);
+        Block part =
+            read(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, index, body, inside);
         std::move(part.begin(), part.end(), std::back_inserter(out));
       }
       isl_ast_node_list_free(list);

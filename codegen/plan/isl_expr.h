@@ -10,8 +10,8 @@ namespace moonloop {
 /// be nonnegative become calls of kTruncDiv and kTruncMod.
 Expr from_isl(const AstExpr& e);
 
-/// The iterators to give isl for a schedule by one iname. Where isl does not see that a value of the
-/// schedule has one point, it makes a loop over the points in that of the schedule.
+/// The iterators to give isl for a schedule by one iname. Where isl does not see that a value of
+/// the schedule has one point, it makes a loop over the points in that of the schedule.
 isl_id_list* iterators_of(const std::string& iname);
 
 /// The loop or loops of `iname` as isl built them, with `body` below. Where the iname has one value

@@ -354,6 +354,7 @@ for i
   b[i] = t          {id=use, dep=set}
 end
 )",
-                "t") == "`set` writes `t` under conditions that may not hold at `use`; `unsafe = true` "
-                "leaves the proof out");
+                "t") ==
+        "`set` writes `t` under conditions that may not hold at `use`; `unsafe = true` "
+        "leaves the proof out");
 }
