@@ -32,7 +32,8 @@ Stmt when(const std::string& cond, Block body) {
   return {If{parse_expression(cond), std::move(body)}};
 }
 Stmt loop(const std::string& only_while, Block body) {
-  Loop out{"i", lit(0), var("n")};
+  Loop out;
+  out.iname = "i", out.lower = lit(0), out.upper = var("n");
   if (!only_while.empty()) out.only_while = parse_expression(only_while);
   out.body = std::move(body);
   return {std::move(out)};
