@@ -191,13 +191,17 @@ class Branches {
       loop(*x, known);
     } else if (auto* x = std::get_if<Scope>(&s.op)) {
       KnownTerms inner = known;
+      inner.forget({x->iname});
       const bool left = sequence(x->body, inner);
       known.keep(inner);
       out.push_back(std::move(s));
       return left;
     } else if (auto* x = std::get_if<Launch>(&s.op)) {
       KnownTerms inner;
+      const Loop* const around = std::exchange(loop_, nullptr);  // the host's
+      Places rest = std::exchange(rest_, {});
       sequence(x->body, inner);
+      loop_ = around, rest_ = std::move(rest);
       known.forget_all();
     } else if (std::holds_alternative<Leave>(s.op)) {
       out.push_back(std::move(s));
@@ -239,6 +243,7 @@ class Branches {
     if (waits_within(x.body)) known.forget_all();
     KnownTerms inner = known;
     inner.forget(written);
+    inner.forget({x.iname});
     Exprs open;
     for (const Expr& t : x.only_while ? conjuncts(x.only_while) : Exprs())
       if (inner.holds(t))

@@ -53,6 +53,7 @@ std::string shown(const Block& b, const Kernel& k) {
                               (x.otherwise.empty() ? "" : " else {" + shown(x.otherwise, k) + "}");
                      },
                      [&](const Scope& x) { return "{" + shown(x.body, k) + "}"; },
+                     [&](const Launch& x) { return "launch {" + shown(x.body, k) + "}"; },
                      [&](const Run& x) { return k.instructions[std::size_t(x.insn)]->id; },
                      [](const Leave& x) {
                        return std::string(x.way == Leave::Way::Break ? "break" : "continue");
@@ -86,7 +87,7 @@ TEST_CASE("branches: the opposite condition is an else, unless the statement may
   // Kernels of a device are launched under conditions of their own.
   CHECK(joined(block(when("m > 0", block(Stmt{Launch{0, block(run(kFirst))}})),
                      when("not (m > 0)", block(Stmt{Launch{1, block(run(kSecond))}})))) ==
-        "if m > 0 {other}; if not m > 0 {other}");
+        "if m > 0 {launch {first}}; if not m > 0 {launch {second}}");
   // Also where only what is in the else already changes it.
   CHECK(joined(block(when("a[i] > 0", block(run(kFirst))), when("not (a[i] > 0)", block(run(kOwn))),
                      when("not (a[i] > 0)", block(run(kSecond))))) ==
@@ -132,6 +133,11 @@ TEST_CASE("branches: an iteration ends where nothing else in it runs") {
   CHECK(joined(block(loop("", block(run(kStarts), when("x[i] > 0", block(run(kEnds))),
                                     when("flag", block(run(kFirst)))))),
                false) == "loop {if x[i] > 0 {continue}; first}");
+  // A kernel of a device does not leave the host's loop.
+  CHECK(joined(block(
+            loop("", block(Stmt{Launch{0, block(run(kStarts), when("x[i] > 0", block(run(kEnds))),
+                                                when("flag", block(run(kFirst))))}})))) ==
+        "loop {launch {starts; if x[i] > 0 {ends}; if flag {first}}}");
   // With the last statement of the loop there is nothing to leave.
   CHECK(joined(block(loop("", block(run(kStarts), when("x[i] > 0", block(run(kEnds))))))) ==
         "loop {starts; if x[i] > 0 {ends}}");
