@@ -54,6 +54,7 @@ std::vector<CPrinter::Extremum> CPrinter::extrema_of(const Loop& x) {
       read.push_back(rhs);
       continue;
     }
+    if (own.contains(written_name(lhs))) return {};  // it begins anew in each iteration
     const bool update = insn.role == ReductionRole::Update;
     const auto* call = rhs.as<Call>();
     const auto others =

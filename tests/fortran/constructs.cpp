@@ -365,3 +365,24 @@ end subroutine
   CHECK(code.find("      c[j] = c_greatest;\n    }\n") != std::string::npos);
   CHECK(code.find("#pragma omp simd reduction(min: ") != std::string::npos);
 }
+
+TEST_CASE("fortran: a largest value that begins anew in each iteration is none of the loop") {
+  const std::string text = R"(
+subroutine larger(n, a, b, c)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: a(n), b(n)
+  real(8), intent(inout) :: c(n)
+  real(8) :: t
+  integer :: i
+  do i = 1, n
+    t = a(i) + 1
+    t = max(t, b(i))
+    c(1) = max(c(1), t)
+  end do
+end subroutine
+)";
+  test::same_as_gfortran(text, {{{"n", "1"}}, {{"n", "37"}}});
+  const std::string code = generate(import(text).original.at(0), Target::C).source;
+  CHECK(code.find("omp simd") == std::string::npos);
+}
