@@ -18,6 +18,12 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
   line("{");
   ++depth_;
   for (const Expr& a : call.args) {
+    if (const Expr* n = as_text_length(a)) {
+      types.back() = "char const *";
+      arguments.back() = "(char const *)" + arguments.back();
+      lengths.push_back(expr_.value(*n, Type(Scalar::I64)));
+      continue;
+    }
     if (const auto text = as_text(a)) {
       types.emplace_back("char const *");
       arguments.push_back(to_string(a));  // in quotes, as C has it

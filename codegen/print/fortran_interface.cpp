@@ -29,7 +29,7 @@ std::string fortran_type(const Called& p, const Parameter& a) {
          a.type.str());
   };
   if (a.type.is_record()) unsupported();
-  if (a.fortran.role == FortranRole::Character) return "character(c_char)";
+  if (a.fortran.text || a.fortran.role == FortranRole::Character) return "character(c_char)";
   if (a.fortran.logical) return fmt::format("logical({})", a.type.size());
   switch (a.type.scalar) {
     case Scalar::Bool: return "logical(c_bool)";
@@ -228,26 +228,43 @@ std::string length(const Called& p, const Parameter& a, const Expr& e) {
   return out;
 }
 
+/// The axes of an array in Fortran, where texts are elements.
+std::vector<Expr> own_axes(const Parameter& a) {
+  const bool letters = a.fortran.text && !a.shape.empty();
+  return {a.shape.begin() + (letters ? 1 : 0), a.shape.end()};
+}
+
 /// The bounds of an array as the routine declares it: callers through pointers to procedures and
 /// by generic names see them. Where they cannot be written here, as many axes.
 std::string declared_bounds(const Called& p, const Parameter& a) {
   if (!p.around.as_declared) return "(*)";
   std::string all;
   bool known = p.around.assumed_size.count(a.name) == 0;
-  for (const Expr& e : a.shape) {
+  const std::vector<Expr> shape = own_axes(a);
+  if (shape.empty()) return "";
+  for (const Expr& e : shape) {
     const std::string n = length(p, e);
     known = known && !n.empty();
     all += (all.empty() ? "" : ", ") + n;
   }
   if (known) return "(" + all + ")";
   std::string ones;
-  for (std::size_t i = 1; i < a.shape.size(); ++i) ones += "1, ";
+  for (std::size_t i = 1; i < shape.size(); ++i) ones += "1, ";
   return "(" + ones + "*)";
+}
+
+/// The type as the caller in Fortran has it.
+std::string callers_type(const Called& p, const Parameter& a) {
+  if (!a.fortran.text) return fortran_type(p, a);
+  const std::string n = a.shape.empty() ? "" : length(p, a.shape[0]);
+  return "character(" + (n.empty() ? "*" : n) + ")";
 }
 
 bool has_assumed_shape(const Called& p, const Parameter& a) {
   return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-    return x.fortran.role == FortranRole::Extent && axis_of(p, x).first == &a;
+    if (x.fortran.role != FortranRole::Extent) return false;
+    const auto [array, axis] = axis_of(p, x);
+    return array == &a && !(a.fortran.text && axis == 1);
   });
 }
 
@@ -269,8 +286,12 @@ const Parameter& parameter(const Called& p, const std::string& name) {
 /// How long an axis of the caller's array is.
 std::string extent(const Called& p, const Parameter& a) {
   const auto [array, axis] = axis_of(p, a);
+  const std::size_t letters = array->fortran.text ? 1 : 0;
   const std::string head = extent_name(p) + "(",
-                    size = fmt::format("size({}, {}, c_int64_t))", place_of(p, *array), axis);
+                    size = letters && axis == 1
+                               ? fmt::format("len({}, c_int64_t))", place_of(p, *array))
+                               : fmt::format("size({}, {}, c_int64_t))", place_of(p, *array),
+                                             axis - letters);
   constexpr std::size_t kLine = 110;  // of 132, with what is before and after it
   return head + (head.size() + size.size() > kLine ? "&\n          " : "") + size;
 }
@@ -364,7 +385,7 @@ std::string type_in_c(const Called& p, const Parameter& a) {
 
 std::string colons(const Parameter& a) {
   std::string out = "(:";
-  for (std::size_t i = 1; i < a.shape.size(); ++i) out += ", :";
+  for (std::size_t i = 1; i < own_axes(a).size(); ++i) out += ", :";
   return out + ")";
 }
 
@@ -451,7 +472,7 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.fortran.component)) continue;
     const bool array = a.is_array && !a.shape.empty();
-    std::string line = indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
+    std::string line = indent + (by_value ? type_in_c(p, a) : callers_type(p, a));
     if (!a.is_array && by_value)
       line += ", value";
     else if (!by_value && !a.fortran.pointer.empty())

@@ -43,6 +43,7 @@ struct FortranOuter {
 struct FortranArgument {
   FortranRole role = FortranRole::None;
   bool logical = false;      // an integer of that size in the kernel
+  bool text = false;         // characters, whose number is the first axis
   bool allocatable = false;  // to the caller
   bool optional = false;     // to the caller: no address where it is not there
   std::string pointer;       // it is one to the caller: `, pointer, intent(in)`

@@ -9,6 +9,7 @@ constexpr std::string_view kText = "text ";  // no function's name has a space
 constexpr std::string_view kAddress = "address";
 constexpr std::string_view kKnows = "knows";
 constexpr std::string_view kLetters = "letters";
+constexpr std::string_view kLength = "length";
 
 }  // namespace
 
@@ -27,6 +28,13 @@ Expr letters(Exprs codes, Span at) { return call(std::string(kLetters), std::mov
 const Exprs* as_letters(const Expr& e) {
   const auto* c = e.as<Call>();
   return c && c->name == kLetters && !c->args.empty() ? &c->args : nullptr;
+}
+
+Expr text_length(const Expr& n, Span at) { return call(std::string(kLength), {n}, at); }
+
+const Expr* as_text_length(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == kLength && c->args.size() == 1 ? c->args.data() : nullptr;
 }
 
 Expr address(const std::string& array, const Exprs& index, Span at) {

@@ -18,6 +18,11 @@ Expr letters(Exprs codes, Span at = {});
 /// The codes of that; null for other expressions.
 const Exprs* as_letters(const Expr& e);
 
+/// `length(n)`: what is before, the address of letters, is a text of so many.
+Expr text_length(const Expr& n, Span at = {});
+/// That number; null for other expressions.
+const Expr* as_text_length(const Expr& e);
+
 /// `address(a[i, ...])`; without subscripts `address(a)`. Its arguments are the array's bare name
 /// and the subscripts, so that rewriting of elements leaves it alone.
 Expr address(const std::string& array, const Exprs& index = {}, Span at = {});

@@ -335,11 +335,27 @@ class TypeCheck {
     }
   }
 
+  /// `a`: the address before.
+  void length(const Expr& n, const Exprs* a, const Span& at) {
+    typer_.check(n);
+    const auto t = typer_.type(n);
+    if (t && (t->type.is_record() || !is_integer(t->type.scalar)))
+      fail("bad-operand", at, "`length({})` is {}, not an integer", to_string(n), t->type.str());
+    const Argument* arg = a ? typer_.argument((*a)[0].as<Var>()->name) : nullptr;
+    const Temporary* temporary = a ? k_.find_temporary((*a)[0].as<Var>()->name) : nullptr;
+    const auto type = arg ? arg->type : temporary ? temporary->type : Type(Scalar::I8);
+    if (!a || (type && *type != Type(Scalar::I8)))
+      fail("bad-operand", at, "`length({})` follows no address of an array of int8", to_string(n));
+  }
+
   void external(const Instruction& i, const Call& c) {
-    for (const Expr& e : c.args) {
+    for (std::size_t n = 0; n < c.args.size(); ++n) {
+      const Expr& e = c.args[n];
       const Exprs* a = as_address(e);
       if (a)
         address(e, *a);
+      else if (const Expr* of = as_text_length(e))
+        length(*of, n > 0 ? as_address(c.args[n - 1]) : nullptr, e.at() ? e.at() : i.at);
       else if (const Exprs* codes = as_letters(e))
         letters(*codes, i.at);
       else if (!as_text(e))

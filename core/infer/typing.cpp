@@ -185,6 +185,10 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   if (as_text(e) || as_letters(e))
     fail("bad-operand", e.at(),
          "a text is allowed only among the arguments of an external function");
+  if (as_text_length(e) && !find_function(x.name))
+    fail(
+        "bad-operand", e.at(),
+        "`length(n)` is allowed only after an address among the arguments of an external function");
   if (x.name == "address" || x.name == "knows")
     fail("bad-operand", e.at(), "{} is allowed only among the arguments of an external function",
          x.name == "knows" ? "`knows(a)`" : "an address, as `address(a)` or `address(a[i])`,");

@@ -3,6 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
 // Arrays that expressions make, in memory before the statement that needs them.
@@ -38,10 +39,15 @@ std::string variable_of(const std::string& name) {
 /// variables.
 Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (!e) return e;
+  if (const std::string name = called(e, kOfTexts); !name.empty() && !is_text(e, r_))
+    return prepared(of_texts(name, e.as<Call>()->args, out, at), once, out, at);
+  if (const Expr with = with_text_arguments(e, out, at); !with.same_as(e))
+    return prepared(with, once, out, at);
   const auto* typed = e.as<Cast>();
   if (typed && !called(typed->arg, kFunction).empty()) {  // the conversion has its type
-    const Expr f = map_children(
-        typed->arg, [&](const Expr& x) { return part(prepared(x, once, out, at), out, at); });
+    const Expr f = map_children(with_text_arguments(typed->arg, out, at), [&](const Expr& x) {
+      return part(prepared(x, once, out, at), out, at);
+    });
     const Expr value(Cast{typed->type, f}, e.at());
     return once ? kept(value, variable_of(called(f, kFunction)), out, at) : value;
   }
@@ -256,6 +262,8 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
   const Variable& result = result_of(*f);
   Variable& v = new_array(result.name, result.type, at);
   v.logical = result.logical;
+  v.character = result.character;
+  v.text = result.text;
   for (const Bounds& b : result.bounds)
     v.bounds.push_back({b.lower ? substitute(b.lower, values) : b.lower,
                         b.upper ? substitute(b.upper, values) : b.upper});

@@ -4,6 +4,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
 // Assignments to arrays as loops over elements, in any order where they are meant to be
@@ -259,11 +260,16 @@ void Expansion::choice(const Choice& c, const Span& at, Body& out) {
 
 /// An argument that is an array but no part of one is computed before.
 void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
-  for (Expr& a : c.arguments) a = part(prepared(a, false, out, at), out, at);
+  Body after;
+  text_arguments(c.name, c.arguments, out, after, at);
+  for (Expr& a : c.arguments)
+    if (!is_text(a, r_)) a = part(prepared(a, false, out, at), out, at);
   out.push_back({at, std::move(c)});
+  append(std::move(after), out);
 }
 
 void Expansion::assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out) {
+  if (is_text(a.to, r_) || is_text(a.value, r_)) return text_assignment(a, mask, at, out);
   bool makes = false;  // subscripts of its own: they have to be there to be seen as an array's
   for_each_of<Call>(a.to, [&](const Call& c, const Expr&) { makes = makes || c.name == kValues; });
   const Expr there = makes ? prepared(a.to, false, out, at) : a.to;

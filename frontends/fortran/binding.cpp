@@ -54,15 +54,10 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
   assigned_ = uses.assigned;
   assigned_.insert(uses.loops.begin(), uses.loops.end());
   for (Expr& a : arguments)
-    if (const auto text = as_text(a)) {
-      if (text->size() != 1)
-        fail("unsupported", at,
-             "a text of other than one letter is not supported in Fortran kernels");
-      a = lit(static_cast<unsigned char>(text->front()));
-    } else if (as_letters(a)) {
-      fail("unsupported", at,
-           "a text of other than one letter is not supported in Fortran kernels");
-    }
+    if (const auto text = as_text(a))  // of which the first letter counts
+      a = lit(static_cast<signed char>(text->empty() ? ' ' : text->front()));
+    else if (const Exprs* codes = as_letters(a))
+      a = codes->front();
   std::vector<const Variable*> dummies = dummies_of(callee);
   if (dummies.size() != arguments.size())
     fail("unsupported", at, "`{}` has {} arguments, not {}", bare_name(callee.name), dummies.size(),

@@ -62,6 +62,8 @@ void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string
     if (const auto* x = std::get_if<SubroutineCall>(&s.what); x && !x->output) {
       add_call(x->name, x->arguments, r, out);
       if (x->result) note(written_name(x->result), r, out);
+    } else if (x && x->output->into) {
+      note(written_name(x->arguments.at(0)), r, out);
     }
     expressions(s, [&](const Expr& e) {
       if (e)

@@ -41,6 +41,36 @@ class Expansion {
   Expr shifted(bool around, const Exprs& args, Body& out, const Span& at);
   Expr packed(const Exprs& args, Body& out, const Span& at);
 
+  // ---- Texts (texts.cpp).
+  struct Letters;
+  Expr letter(const Letters& from, const Expr& n, const Span& at);
+  std::string table_of(const std::string& letters, const Span& at);
+  Variable& new_text(const Expr& most, const Span& at);
+  Letters letters_of_place(const Expr& place, const Variable& v, const Span& at);
+  std::vector<Letters> letters_of(const Expr& whole, Body& out, const Span& at);
+  Letters in_memory(const std::vector<Letters>& from, Body& out, const Span& at);
+  Letters in_one(const std::vector<Letters>& from, Body& out, const Span& at);
+  template <typename F>
+  void for_letters(const Expr& first, const Expr& last, Body& out, const Span& at,
+                   const F& statements, std::int64_t step = 1);
+  void put_letters(const Letters& to, const std::vector<Letters>& from, const Expr& mask, Body& out,
+                   const Span& at);
+  void text_assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out);
+  Expr found(const Letters& of, const std::vector<Letters>& set, bool wanted, bool back, Body& out,
+             const Span& at);
+  Expr index_of(const Letters& in, const Letters& of, bool back, Body& out, const Span& at);
+  Expr same_letters(const Letters& a, const Letters& b, Body& out, const Span& at);
+  Expr letters_as_array(const Letters& of, const Expr& length, Body& out, const Span& at);
+  Expr blank_behind(const Letters& of, const Expr& n, Body& out, const Span& at);
+  Expr equal_texts(Letters a, Letters b, Body& out, const Span& at);
+  Expr kept_number(const Expr& n, Body& out, const Span& at);
+  Expr difference(const Letters& a, const Letters& b, Body& out, const Span& at);
+  Expr of_texts(const std::string& name, const Exprs& args, Body& out, const Span& at);
+  Expr text_argument(const Expr& e, const Variable* dummy, Body& out, Body& after, const Span& at);
+  Expr with_text_arguments(const Expr& function, Body& out, const Span& at);
+  void text_arguments(const std::string& name, Exprs& arguments, Body& out, Body& after,
+                      const Span& at);
+
   // ---- Loops.
   void at_once(const std::vector<Range>& ranges, const Expr& to, const Expr& value,
                const Expr& mask, Body& out, const Span& at);
@@ -80,6 +110,7 @@ class Expansion {
   const std::vector<Routine>& all_;
   std::set<std::string> used_;
   std::map<std::string, Expr> lengths_;  // of the axes that loops run along
+  std::map<std::string, std::string> tables_;  // of constant texts
 };
 
 /// Loops around statements, the first range outermost.

@@ -55,6 +55,8 @@ std::string variable_name(const sem::Symbol& s);
 void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const Places& places,
                              Routine& routine,
                              std::map<std::string, std::set<std::string>>& names_in_bounds);
+/// Whether a variable has texts, of other than one letter each: the letters are its first axis.
+bool is_text(const sem::Symbol& symbol);
 /// Whether a variable is a module's, a main program's, or in a common block.
 bool is_outer(const sem::Symbol& symbol);
 /// The components of a derived type, in order.
@@ -89,6 +91,8 @@ struct OutputStatement {
 };
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
 OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
+/// Whether a `write` goes into a text, not to a unit.
+bool writes_into_text(const fp::WriteStmt& s);
 /// Whether a `write` also assigns variables.
 bool assigns_variables(const fp::WriteStmt& s);
 Stop read_stop(const fp::StopStmt& s, const Span& at);
@@ -118,6 +122,10 @@ Expr to_expr(const SomeExpr& e, const Span& at);
 /// The same of an argument of a call, where a constant of characters is a text; of a derived type
 /// one for each component.
 Exprs to_arguments(const SomeExpr& e, const Span& at);
+/// The expression of a derived type that `e` is; null for others.
+const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e);
+/// Its components' values, or places.
+Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at);
 /// The pieces of an assignment, one for each component.
 std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.

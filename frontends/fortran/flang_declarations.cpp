@@ -234,11 +234,12 @@ class Declarations {
       unsupported(at, fmt::format("the allocatable `{}`", v.name));
     std::vector<Bounds> outer = std::move(v.bounds);
     v.bounds.clear();
+    if (is_text(s)) letters(*type, s, v, at);
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
     if (type->category() == TypeCategory::Derived) return components(v, *type, at);
-    v.type = type_of(*type, v.name, at);
+    v.type = v.text ? Type(Scalar::I8) : type_of(*type, v.name, at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
     if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
@@ -315,6 +316,33 @@ class Declarations {
     unsupported(at, fmt::format("`{}` of type {}", name, t.AsFortran()));
   }
 
+  /// The first axis of texts. Where the caller knows how long they are, it says so.
+  void letters(const ev::DynamicType& type, const sem::Symbol& s, Variable& v, const Span& at) {
+    bool caller = type.charLengthParamValue() && type.charLengthParamValue()->isAssumed();
+    auto n = type.GetCharLength();
+    if (const auto& init = s.get<sem::ObjectEntityDetails>().init(); init && caller) {
+      const auto* value = std::get_if<ev::Expr<ev::SomeCharacter>>(&init->u);
+      if (value) n = value->LEN();
+      caller = !n;
+    }
+    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer || v.optional)
+      unsupported(at, fmt::format("`{}` of type {} and of this kind", v.name, type.AsFortran()));
+    v.text = true;
+    if (n && !caller) {
+      v.bounds.push_back({Expr(), to_index(*n, at)});
+      return;
+    }
+    if (!v.dummy || v.outer || v.component || v.result)
+      unsupported(at, fmt::format("the length of `{}`, which its caller knows,", v.name));
+    Variable extent;
+    extent.at = at;
+    extent.name = extent_name(v.name, 0);
+    extent.type = Scalar::I32;
+    extent.dummy = extent.value = extent.extent = true;
+    extent.intent = Intent::In;
+    v.bounds.push_back({Expr(), add_own(extent, v)});
+  }
+
   Bounds bounds(const sem::ShapeSpec& spec, const Variable& v, const Span& at) {
     const auto one = [&](const sem::Bound& b) -> Expr {
       const auto& e = b.GetExplicit();
@@ -382,8 +410,9 @@ std::set<std::string> assigned_in(const Body& body) {
   for (Statement s : body) {
     if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
     if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-    if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && !c->output)
-      for (const Expr& e : c->arguments) place(e);
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+      for (std::size_t n = 0; n < c->arguments.size(); ++n)
+        if (may_change_argument(*c, n)) place(c->arguments[n]);
     expressions(s, [&](const Expr& e) {
       if (e)
         walk(e, [&](const Expr& x) {
@@ -504,6 +533,11 @@ void read_declarations_around(const sem::Scope& scope, const Places& places, Rou
   });
 }
 
+bool is_text(const sem::Symbol& symbol) {
+  const auto type = ev::DynamicType::From(symbol.GetUltimate());
+  return type && type->category() == TypeCategory::Character && type->knownLength() != 1;
+}
+
 bool is_outer(const sem::Symbol& symbol) {
   const sem::Symbol& s = symbol.GetUltimate();
   const auto kind = s.owner().kind();
@@ -526,6 +560,78 @@ std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, 
       unsupported(at, fmt::format("the component `{}`", name.ToString()));
     out.push_back(&*it->second);
   }
+  return out;
+}
+
+const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
+  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
+}
+
+namespace {
+
+/// The components, and theirs, of the place `whole`.
+Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {
+  Exprs out;
+  for (const sem::Symbol* c : components_of(type, at)) {
+    const auto* l = whole.as<Load>();
+    const std::string name = (l ? l->array : whole.as<Var>()->name) + "_" + c->name().ToString();
+    Expr part = var(name, at);
+    if (l) {
+      const auto rank = static_cast<std::size_t>(c->Rank()) + (is_text(*c) ? 1 : 0);
+      Exprs index(rank, Expr(Slice{Expr(), Expr(), lit(1)}, at));
+      index.insert(index.end(), l->index.begin(), l->index.end());
+      part = load(name, index, at);
+    }
+    const auto t = ev::DynamicType::From(*c);
+    if (t && t->category() == TypeCategory::Derived) {
+      const Exprs inner = components(part, t->GetDerivedTypeSpec(), at);
+      out.insert(out.end(), inner.begin(), inner.end());
+    } else {
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
+/// The values of the components, where they are given one by one.
+std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDerived>& e) {
+  if (const auto* s = std::get_if<ev::StructureConstructor>(&e.u)) return *s;
+  const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u);
+  return c && c->Rank() == 0 ? c->GetScalarValue() : std::nullopt;
+}
+
+}  // namespace
+
+Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
+  const auto type = e.GetType();
+  if (!type) throw InternalError("Flang gives an expression no type");
+  if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
+    return components(to_expr(SomeExpr{ev::Expr<ev::SomeDerived>{e}}, at),
+                      type->GetDerivedTypeSpec(), at);
+  const auto given = constructor(e);
+  if (!given)
+    fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
+  Exprs out;
+  for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), at)) {
+    const auto value = given->Find(*c);
+    if (!value)
+      fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
+    if (const auto* d = as_derived(*value)) {
+      const Exprs inner = derived_values(*d, at);
+      out.insert(out.end(), inner.begin(), inner.end());
+    } else {
+      out.push_back(to_expr(*value, at));
+    }
+  }
+  return out;
+}
+
+std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
+  const auto *left = as_derived(to), *right = as_derived(value);
+  if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
+  const Exprs places = derived_values(*left, at), values = derived_values(*right, at);
+  std::vector<Assignment> out;
+  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({places[i], values.at(i)});
   return out;
 }
 

@@ -80,6 +80,7 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                    using Kind = fp::OmpScheduleClause::Kind;
                    if (std::get<Kind>(x.v.t) != Kind::Static || std::get<2>(x.v.t)) unheeded();
                  },
+                 [&](const fp::OmpClause::If&) { unheeded(); },
                  [&](const fp::OmpClause::NumThreads&) { unheeded(); },
                  [&](const fp::OmpClause::NumTeams&) { unheeded(); },
                  [&](const fp::OmpClause::ThreadLimit&) { unheeded(); },

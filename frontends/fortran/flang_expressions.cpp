@@ -6,6 +6,7 @@
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/texts.h"
 
 // Flang's typed expressions as the core's.
 namespace moonloop::fortran {
@@ -49,10 +50,6 @@ const char* name_of(TypeCategory category) {
 /// The function of LAPACK that compares two letters, whatever their case.
 constexpr std::string_view kSameLetter = "lsame";
 
-const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
-  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
-}
-
 class Converter {
  public:
   /// `argument`: of a routine of the program, where constants of characters are texts, not codes.
@@ -72,8 +69,8 @@ class Converter {
   std::vector<Expr> elements(const ev::Constant<T>& c) const {
     std::vector<Expr> out;
     if constexpr (T::category == TypeCategory::Character) {
-      if (T::kind != 1 || c.LEN() != 1) unsupported("a constant of several letters");
-      for (const auto v : c.values()) out.push_back(lit(static_cast<unsigned char>(v)));
+      if constexpr (T::kind != 1) unsupported("a character of several bytes");
+      for (const auto letter : c.values()) out.push_back(code(static_cast<char>(letter)));
     } else if constexpr (T::category != TypeCategory::Derived) {
       for (const auto& v : c.values()) out.push_back(literal<T>(v));
     }
@@ -109,9 +106,7 @@ class Converter {
     } else if constexpr (T::category == TypeCategory::Logical) {
       return Expr(BoolLit{v.IsTrue()}, at_);
     } else if constexpr (T::category == TypeCategory::Character && T::kind == 1) {
-      if (argument_) return text_literal(v, at_);
-      if (v.size() != 1) unsupported("a character constant of other than one letter");
-      return lit(static_cast<unsigned char>(v[0]));
+      return argument_ || v.size() != 1 ? text_literal(v, at_) : code(v[0]);
     } else {
       unsupported("a character constant");
     }
@@ -133,6 +128,8 @@ class Converter {
     if constexpr (T::category == TypeCategory::Derived) {
       unsupported("a constant of a derived type");
     } else {
+      if constexpr (T::category == TypeCategory::Character)
+        if (c.Rank() > 0 && c.LEN() != 1) return texts(c);
       if (c.Rank() > 1) {
         Exprs table{lit(c.Rank())};
         for (const auto n : c.shape()) table.push_back(lit(n));
@@ -190,7 +187,11 @@ class Converter {
       if (!std::holds_alternative<sem::SymbolRef>(ref->u)) number_from_one(p);
       return p;
     }
-    return {variable_name(*s), Exprs(static_cast<std::size_t>(s->Rank()), all())};
+    return {variable_name(*s), Exprs(axes_of_place(*s), all())};
+  }
+  /// The letters of a text come before its own axes.
+  static std::size_t axes_of_place(const sem::Symbol& s) {
+    return static_cast<std::size_t>(s.Rank()) + (is_text(s) ? 1 : 0);
   }
   /// What a name of an `associate` stands for; null for other names.
   static const SomeExpr* associated(const sem::Symbol& s) {
@@ -220,13 +221,13 @@ class Converter {
   Place place(const ev::Component& c) const {
     Place p = std::visit([&](const auto& x) { return place(x); }, c.base().u);
     p.name += "_" + c.symbol()->name().ToString();
-    p.index.insert(p.index.begin(), static_cast<std::size_t>(c.symbol()->Rank()), all());
+    p.index.insert(p.index.begin(), axes_of_place(*c.symbol()), all());
     return p;
   }
   Place place(const ev::ArrayRef& a) const {
     Place p = a.base().IsSymbol() ? place(*a.base().UnwrapSymbolRef())
                                   : place(*a.base().UnwrapComponent());
-    std::size_t axis = 0;  // of those along which the base runs
+    std::size_t axis = is_text(a.GetLastSymbol()) ? 1 : 0;  // of those along which the base runs
     for (const ev::Subscript& s : a.subscript()) {
       while (!p.index.at(axis).as<Slice>()) ++axis;
       p.index[axis] = within(p.index[axis], subscript(s));
@@ -275,6 +276,10 @@ class Converter {
   }
   Expr visit(const ev::ArrayRef& a) const { return access(place(a)); }
   Expr visit(const ev::Component& c) const { return access(place(c)); }
+  static bool has_assumed_length(const sem::Symbol& symbol) {
+    const auto type = ev::DynamicType::From(symbol.GetUltimate());
+    return type && type->charLengthParamValue() && type->charLengthParamValue()->isAssumed();
+  }
   Expr visit(const ev::DescriptorInquiry& q) const {
     if (!q.base().IsSymbol()) unsupported("an inquiry of this kind");
     const sem::Symbol& symbol = q.base().GetLastSymbol();
@@ -282,20 +287,29 @@ class Converter {
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
     const std::string name = variable_name(symbol);
+    const bool letters = q.field() == ev::DescriptorInquiry::Field::Len;
+    const int axis = q.dimension() + (is_text(symbol) && !letters ? 1 : 0);
     const auto bound = [&](const char* end) {
-      return call(std::string(kBound) + end, {var(name, at_), lit(q.dimension() + 1)}, at_);
+      return call(std::string(kBound) + end, {var(name, at_), lit(axis + 1)}, at_);
     };
+    if (letters) {
+      if (!is_text(symbol)) return lit(1);
+      const Expr n = has_assumed_length(symbol) ? var(extent_name(name, 0), at_) : bound("ubound");
+      return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
+    }
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound &&
         (sem::IsAllocatable(symbol) || sem::IsPointer(symbol)))
       return bound("lbound");
     if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
-    const Expr n = is_assumed_shape(symbol) ? var(extent_name(name, q.dimension()), at_)
+    const Expr n = is_assumed_shape(symbol) ? var(extent_name(name, axis), at_)
                                             : length(bound("lbound"), bound("ubound"), 1);
     return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
   }
   /// The first subscript of an axis, or how many there are, of a name of an `associate`.
   Expr inquiry_of_associated(const sem::Symbol& symbol, const ev::DescriptorInquiry& q) const {
     const Place p = place(sem::SymbolRef{symbol});
+    if (q.field() == ev::DescriptorInquiry::Field::Len || is_text(symbol))
+      unsupported("an inquiry about a text of an `associate`");
     int left = q.dimension();  // axes that run before the one in question
     std::size_t axis = 0;
     while (!p.index.at(axis).as<Slice>() || left-- > 0) ++axis;
@@ -325,7 +339,18 @@ class Converter {
            });
   }
   Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
-  Expr visit(const ev::Substring&) const { unsupported("a substring"); }
+  /// The letters from one to another; one alone by its code.
+  Expr visit(const ev::Substring& s) const {
+    const auto* parent = s.GetParentIf<ev::DataRef>();
+    if (!parent) unsupported("a part of a constant that is not known now");
+    Place p = std::visit([&](const auto& x) { return place(x); }, parent->u);
+    if (!is_text(parent->GetLastSymbol())) return access(p);
+    const Converter index(at_, true);
+    const auto upper = s.upper();
+    const Expr from = index.visit(s.lower()), to = upper ? index.visit(*upper) : Expr();
+    p.index.at(0) = to && equal(from, to) ? from : Expr(Slice{from, to, lit(1)}, at_);
+    return load(p.name, p.index, at_);
+  }
   Expr visit(const ev::ComplexPart& c) const {
     const Expr whole = std::visit([&](const auto& x) { return visit(x); }, c.complex().u);
     return call(c.part() == ev::ComplexPart::Part::RE ? "real" : "imag", {whole}, at_);
@@ -346,33 +371,132 @@ class Converter {
     } else {
       const Expr inner = visit(x.left());
       // The value is passed, a copy, and not the place.
-      if constexpr (T::category != TypeCategory::Character)
-        if (argument_ && (inner.as<Var>() || inner.as<Load>() || inner.as<Field>()))
-          return Expr(Cast{type<T>(), inner}, at_);
-      return inner;
+      if (!argument_ || !(inner.as<Var>() || inner.as<Load>() || inner.as<Field>())) return inner;
+      if constexpr (T::category == TypeCategory::Character)
+        return call(std::string(kOfTexts) + "//", {inner}, at_);
+      else
+        return Expr(Cast{type<T>(), inner}, at_);
     }
   }
-  /// A text of constants and of letters that variables have.
+
+  // ---- Texts, see texts.h.
+
+  static Expr code(char letter) { return lit(static_cast<signed char>(letter)); }
+
+  /// A constant array of texts: as a table of letters.
+  template <typename C>
+  Expr texts(const C& c) const {
+    Exprs table{lit(c.Rank() + 1), lit(c.LEN())};
+    for (const auto n : c.shape()) table.push_back(lit(n));
+    for (const Expr& v : elements(c)) table.push_back(v);
+    return call(std::string(kOfTexts) + kTable, std::move(table), at_);
+  }
+
+  /// A text of constants and of letters that variables have, where these are known one by one.
   template <int KIND>
   Expr visit(const ev::Concat<KIND>& x) const {
-    if (!argument_) unsupported("a concatenation that is not an argument");
+    if constexpr (KIND != 1) unsupported("a character of several bytes");
+    const Converter part(at_, index_, true);
     std::string text;
-    Exprs codes;
-    bool constant = true;
-    for (const Expr& part : {visit(x.left()), visit(x.right())}) {
-      if (const auto t = as_text(part)) {
+    Exprs codes, parts;
+    bool constant = true, known = true;
+    const auto add = [&](const auto& operand) {
+      const Expr e = part.visit(operand);
+      parts.push_back(e);
+      if (const auto t = as_text(e)) {
         text += *t;
-        for (const char c : *t) codes.push_back(lit(static_cast<unsigned char>(c)));
-        continue;
+        for (const char c : *t) codes.push_back(code(c));
+        return;
       }
       constant = false;
-      if (const Exprs* more = as_letters(part))
+      if (const Exprs* more = as_letters(e))
         codes.insert(codes.end(), more->begin(), more->end());
+      else if (is_letter(operand))
+        codes.push_back(e);
       else
-        codes.push_back(part);
-    }
+        known = false;
+    };
+    add(x.left()), add(x.right());
+    if (!known) return call(std::string(kOfTexts) + "//", std::move(parts), at_);
     return constant ? text_literal(text, at_) : letters(std::move(codes), at_);
   }
+  template <int KIND>
+  Expr visit(const ev::SetLength<KIND>& x) const {
+    return visit(x.left());  // what is assigned gets the length of its place
+  }
+  /// Whether there is one letter, whatever the program does.
+  template <typename T>
+  static bool is_letter(const ev::Expr<T>& e) {
+    const auto n = e.LEN();
+    return n && ev::ToInt64(*n) == 1;
+  }
+  static bool is_letter(const ev::Expr<ev::SomeCharacter>& e) {
+    return std::visit([](const auto& x) { return is_letter(x); }, e.u);
+  }
+
+  template <int KIND>
+  Expr visit(const ev::Relational<ev::Type<TypeCategory::Character, KIND>>& x) const {
+    if constexpr (KIND != 1) unsupported("a character of several bytes");
+    const Expr a = visit(x.left()), b = visit(x.right());
+    const bool order = x.opr != Fortran::common::RelationalOperator::EQ &&
+                       x.opr != Fortran::common::RelationalOperator::NE;
+    const auto number = [&](const Expr& e) { return order ? unsigned_code(e) : e; };
+    if (is_letter(x.left()) && is_letter(x.right()))
+      return Expr(Compare{operation(x.opr), number(a), number(b)}, at_);
+    if (x.left().Rank() + x.right().Rank() > 0) unsupported("a comparison of arrays of texts");
+    return compared_texts(operation(x.opr), a, b, at_);
+  }
+  /// A letter as a number from 0 to 255.
+  Expr unsigned_code(const Expr& letter) const {
+    if (const auto n = as_int(letter)) return lit(static_cast<unsigned char>(*n));
+    return Expr(
+        Cast{Type(moonloop::Scalar::I32), Expr(Cast{Type(moonloop::Scalar::U8), letter}, at_)},
+        at_);
+  }
+
+  /// Intrinsics of texts; null for others.
+  template <typename T>
+  Expr of_texts(const std::string& name, const ev::FunctionRef<T>& f) const {
+    static const std::set<std::string> of_text{
+        "adjustl", "adjustr", "achar", "char", "iachar", "ichar", "index", "len",   "len_trim",
+        "lge",     "lgt",     "lle",   "llt",  "repeat", "scan",  "trim",  "verify"};
+    if (!of_text.count(name)) return Expr();
+    const auto given = [&](std::size_t i) {
+      const auto& all = f.arguments();
+      return i < all.size() && all[i] ? all[i]->UnwrapExpr() : nullptr;
+    };
+    const SomeExpr* first = given(0);
+    if (!first || f.Rank() > 0) unsupported(fmt::format("`{}` of an array", name));
+    const Converter text(at_, index_, true);
+    const Expr a = text.visit(*first);
+    if (name == "char" || name == "achar") {
+      const Expr letter(Cast{Type(moonloop::Scalar::I8), a}, at_);
+      return argument_ ? letters({letter}, at_) : letter;
+    }
+    if (name == "ichar" || name == "iachar")
+      return Expr(Cast{type<T>(), call(std::string(kOfTexts) + "ichar", {a}, at_)}, at_);
+    if (name == "repeat")
+      return call(std::string(kOfTexts) + name, {a, to_expr(*given(1), at_)}, at_);
+    Exprs args{a};
+    if (const SomeExpr* second = given(1); second && name != "len" && name != "len_trim")
+      args.push_back(text.visit(*second));
+    if (name.starts_with("l") && args.size() == 2)
+      return compared_texts(name == "lge"   ? CompareOp::Ge
+                            : name == "lgt" ? CompareOp::Gt
+                            : name == "lle" ? CompareOp::Le
+                                            : CompareOp::Lt,
+                            args[0], args[1], at_);
+    if (const SomeExpr* back = args.size() == 2 ? given(2) : nullptr) {
+      const Expr b = text.visit(*back);
+      if (!b.as<BoolLit>())
+        unsupported(fmt::format("a `back` of `{}` that is not a constant", name));
+      args.push_back(b);
+    }
+    const Expr out = call(std::string(kOfTexts) + name, std::move(args), at_);
+    if constexpr (T::category == TypeCategory::Integer) return Expr(Cast{type<T>(), out}, at_);
+    return out;
+  }
+
   template <typename T>
   Expr visit(const ev::Negate<T>& x) const {
     return Expr(Unary{UnaryOp::Neg, visit(x.left())}, at_);
@@ -407,6 +531,7 @@ class Converter {
   }
   template <typename T>
   Expr visit(const ev::Extremum<T>& x) const {
+    if constexpr (T::category == TypeCategory::Character) unsupported("`max` or `min` of texts");
     return call(x.ordering == ev::Ordering::Less ? "min" : "max",
                 {visit(x.left()), visit(x.right())}, at_);
   }
@@ -457,20 +582,20 @@ class Converter {
   Expr visit(const ev::Relational<ev::SomeType>& x) const {
     return std::visit([&](const auto& y) { return visit(y); }, x.u);
   }
+  static CompareOp operation(Fortran::common::RelationalOperator op) {
+    switch (op) {
+      case Fortran::common::RelationalOperator::LT: return CompareOp::Lt;
+      case Fortran::common::RelationalOperator::LE: return CompareOp::Le;
+      case Fortran::common::RelationalOperator::EQ: return CompareOp::Eq;
+      case Fortran::common::RelationalOperator::NE: return CompareOp::Ne;
+      case Fortran::common::RelationalOperator::GE: return CompareOp::Ge;
+      case Fortran::common::RelationalOperator::GT: return CompareOp::Gt;
+    }
+    return CompareOp::Eq;
+  }
   template <typename T>
   Expr visit(const ev::Relational<T>& x) const {
-    const auto op = [&] {
-      switch (x.opr) {
-        case Fortran::common::RelationalOperator::LT: return CompareOp::Lt;
-        case Fortran::common::RelationalOperator::LE: return CompareOp::Le;
-        case Fortran::common::RelationalOperator::EQ: return CompareOp::Eq;
-        case Fortran::common::RelationalOperator::NE: return CompareOp::Ne;
-        case Fortran::common::RelationalOperator::GE: return CompareOp::Ge;
-        case Fortran::common::RelationalOperator::GT: return CompareOp::Gt;
-      }
-      return CompareOp::Eq;
-    }();
-    return Expr(Compare{op, visit(x.left()), visit(x.right())}, at_);
+    return Expr(Compare{operation(x.opr), visit(x.left()), visit(x.right())}, at_);
   }
 
   template <typename T>
@@ -478,6 +603,9 @@ class Converter {
     const auto* known = f.proc().GetSpecificIntrinsic();
     if (known && (known->name == "present" || known->name == kAssociated))
       return is_there(known->name, f);
+    if constexpr (T::category != TypeCategory::Derived)
+      if (known)
+        if (const Expr e = of_texts<T>(known->name, f)) return e;
     const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
     bool arrays = false;
@@ -492,6 +620,10 @@ class Converter {
     }
     if (!known) return function<T>(f, args);
     const std::string& name = known->name;
+    if constexpr (T::category == TypeCategory::Character) {
+      const auto n = f.LEN();
+      if (!n || ev::ToInt64(*n) != 1) unsupported(fmt::format("the intrinsic `{}` of texts", name));
+    }
     if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
       if (const Expr e = of_arrays<T>(name, f, args)) return e;
     std::erase_if(args, [](const Expr& a) { return !a; });
@@ -548,6 +680,12 @@ class Converter {
             symbol ? symbol->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
         d && d->stmtFunction())
       return statement_function(*d, args);
+    if constexpr (T::category == TypeCategory::Character)
+      if (const auto n = f.LEN(); f.Rank() == 0 && (!n || ev::ToInt64(*n) != 1)) {
+        if (!symbol || is_in_another_file(*symbol, at_))
+          unsupported(fmt::format("the text that `{}` of another file gives", name));
+        return call(kArrayFunction + name, args, at_);
+      }
     if (f.Rank() == 0) {
       const Expr value = call(kFunction + name, args, at_);
       if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
@@ -582,7 +720,12 @@ class Converter {
     };
     const int rank = f.arguments().empty() || !f.arguments()[0] ? 0 : f.arguments()[0]->Rank();
     if (name == "lbound" || name == "ubound") {
-      if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], axis(rank)}, at_);
+      const auto t = f.arguments()[0] ? f.arguments()[0]->GetType() : std::nullopt;
+      const bool texts = t && t->category() == TypeCategory::Character && t->knownLength() != 1;
+      if (texts && !arg(1)) unsupported(fmt::format("`{}` of an array of texts", name));
+      const int letters = texts ? 1 : 0;
+      if (arg(1) && f.Rank() == 0)
+        return call(kBound + name, {args[0], lit(*as_int(axis(rank)) + letters)}, at_);
       return call(kBound + name, {args[0]}, at_);
     }
     if (const auto made = made_of_arrays(name, args, f.Rank(), at_)) return *made;
@@ -645,150 +788,13 @@ class Converter {
 
 Expr to_expr(const SomeExpr& e, const Span& at) { return Converter(at, false).visit(e); }
 
-namespace {
-
-/// The components, and theirs, of the place `whole`.
-Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {
-  Exprs out;
-  for (const sem::Symbol* c : components_of(type, at)) {
-    const auto* l = whole.as<Load>();
-    const std::string name = (l ? l->array : whole.as<Var>()->name) + "_" + c->name().ToString();
-    Expr part = var(name, at);
-    if (l) {
-      const auto rank = static_cast<std::size_t>(c->Rank());
-      Exprs index(rank, Expr(Slice{Expr(), Expr(), lit(1)}, at));
-      index.insert(index.end(), l->index.begin(), l->index.end());
-      part = load(name, index, at);
-    }
-    const auto t = ev::DynamicType::From(*c);
-    if (t && t->category() == TypeCategory::Derived) {
-      const Exprs inner = components(part, t->GetDerivedTypeSpec(), at);
-      out.insert(out.end(), inner.begin(), inner.end());
-    } else {
-      out.push_back(part);
-    }
-  }
-  return out;
-}
-
-/// The values of the components, where they are given one by one.
-std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDerived>& e) {
-  if (const auto* s = std::get_if<ev::StructureConstructor>(&e.u)) return *s;
-  const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u);
-  return c && c->Rank() == 0 ? c->GetScalarValue() : std::nullopt;
-}
-
-Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
-  const auto type = e.GetType();
-  if (!type) throw InternalError("Flang gives an expression no type");
-  if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
-    return components(Converter(at, false).visit(e), type->GetDerivedTypeSpec(), at);
-  const auto given = constructor(e);
-  if (!given)
-    fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
-  Exprs out;
-  for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), at)) {
-    const auto value = given->Find(*c);
-    if (!value)
-      fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
-    if (const auto* d = as_derived(*value)) {
-      const Exprs inner = derived_values(*d, at);
-      out.insert(out.end(), inner.begin(), inner.end());
-    } else {
-      out.push_back(to_expr(*value, at));
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
 Exprs to_arguments(const SomeExpr& e, const Span& at) {
   if (const auto* d = as_derived(e)) return derived_values(*d, at);
   return {Converter(at, false, true).visit(e)};
 }
 
-std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
-  const auto *left = as_derived(to), *right = as_derived(value);
-  if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
-  const Exprs places = derived_values(*left, at), values = derived_values(*right, at);
-  std::vector<Assignment> out;
-  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({places[i], values.at(i)});
-  return out;
-}
-
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
   return Converter(at, true).visit(e);
-}
-
-std::string routine_name(const sem::Symbol& symbol) {
-  const sem::Symbol& s = symbol.GetUltimate();
-  const std::string name = s.name().ToString();
-  const auto* details = s.detailsIf<sem::SubprogramDetails>();
-  if (!details || details->isInterface()) return name;  // defined elsewhere
-  const sem::Symbol* around = s.owner().symbol();
-  if (!around) return name;
-  if (s.owner().IsModule()) return around->name().ToString() + "::" + name;
-  return around->has<sem::SubprogramDetails>() ? routine_name(*around) + "%" + name : name;
-}
-
-std::string procedure_name(const ev::ProcedureDesignator& p) {
-  const sem::Symbol* symbol = p.GetSymbol();
-  return symbol ? routine_name(*symbol) : p.GetName();
-}
-
-namespace {
-
-/// A dummy argument that is passed by its address, and its length where it is of characters.
-bool is_plain(const sem::Symbol& dummy) {
-  const auto* object = dummy.detailsIf<sem::ObjectEntityDetails>();
-  return object && !object->IsAssumedShape() && !object->IsAssumedRank() &&
-         !dummy.attrs().HasAny(
-             {sem::Attr::VALUE, sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ALLOCATABLE});
-}
-
-}  // namespace
-
-std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
-  const sem::Symbol& s = routine.GetUltimate();
-  const auto* d = s.detailsIf<sem::SubprogramDetails>();
-  if (!d || d->isInterface() || !s.owner().IsGlobal() ||
-      s.attrs().HasAny({sem::Attr::BIND_C, sem::Attr::ELEMENTAL}))
-    return std::nullopt;
-  for (const sem::Symbol* dummy : d->dummyArgs()) {
-    const auto type = dummy ? ev::DynamicType::From(*dummy) : std::nullopt;
-    if (!type || !is_plain(*dummy) || type->category() == TypeCategory::Derived)
-      return std::nullopt;
-  }
-  if (!d->isFunction()) return Routine::ByAddress{};
-  const sem::Symbol& result = d->result();
-  const auto type = ev::DynamicType::From(result);
-  if (!type || result.Rank() > 0 ||
-      result.attrs().HasAny({sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
-    return std::nullopt;
-  if (type->category() == TypeCategory::Logical && type->kind() == 4)
-    return Routine::ByAddress{Type(Scalar::Bool)};
-  const std::optional<Type> gives = numeric_type(*type);
-  return gives ? std::optional(Routine::ByAddress{gives}) : std::nullopt;
-}
-
-bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
-  const sem::Symbol& s = procedure.GetUltimate();
-  const auto* d = s.detailsIf<sem::SubprogramDetails>();
-  if (!d) return true;
-  if (!d->isInterface()) return false;
-  const auto refuse = [&](std::string_view what) {
-    unsupported(at,
-                fmt::format("{} of `{}`, which is in another file,", what, s.name().ToString()));
-  };
-  if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
-  for (const sem::Symbol* dummy : d->dummyArgs()) {
-    if (!dummy) refuse("an alternate return");
-    if (!is_plain(*dummy))
-      refuse(fmt::format("the argument `{}`, which is not a plain variable or array,",
-                         dummy->name().ToString()));
-  }
-  return true;
 }
 
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at) {

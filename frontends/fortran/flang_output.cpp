@@ -20,7 +20,7 @@ class Printing {
   Printing(std::string_view what, const Span& at) : what_(what), at_(at) {}
 
   void unit(const fp::IoUnit& u) {
-    if (std::holds_alternative<fp::Variable>(u.u)) fail("`write` into a variable");
+    if (const auto* v = std::get_if<fp::Variable>(&u.u)) return into(typed(*v));
     if (std::holds_alternative<fp::Star>(u.u)) return control("*");
     const auto* e = std::get_if<Fortran::common::Indirection<fp::Expr>>(&u.u);
     const SomeExpr& value = typed(e->value());
@@ -37,8 +37,7 @@ class Printing {
       return;
     }
     const auto text = as_text(to_arguments(typed(std::get<fp::Expr>(f.u)), at_).at(0));
-    if (!text) fail("a format that is not a constant");
-    control(in_quotes(*text));
+    control(text ? in_quotes(*text) : argument(typed(std::get<fp::Expr>(f.u))));
   }
 
   void control(const fp::IoControlSpec& c) {
@@ -92,6 +91,17 @@ class Printing {
   }
 
   void control(const std::string& text) { text_ += (text_.empty() ? "" : ", ") + text; }
+
+  /// The text that the statement writes into.
+  void into(const SomeExpr& text) {
+    if (text.Rank() > 0) fail("`write` into an array");
+    if (!arguments_.empty()) fail("a unit that is not the first one of the controls");
+    output_.into = true;
+    control(argument(text));
+    std::string& declared = output_.declarations.front();
+    declared.replace(declared.find("intent(in)"), std::string_view("intent(in)").size(),
+                     "intent(inout)");
+  }
 
   std::string item(const fp::OutputItem& i) {
     if (const auto* e = std::get_if<fp::Expr>(&i.u)) return item(typed(*e));
@@ -168,9 +178,11 @@ class Printing {
     if (e.Rank() > 0) {
       const auto* array = value.as<Var>();
       if (!array) fail(fmt::format("part of an array, or an expression of arrays, in `{}`", what_));
+      const auto t = e.GetType();
+      const bool texts = t->category() == TypeCategory::Character && t->knownLength() != 1;
       for (int axis = 1; axis <= e.Rank(); ++axis) {
         const auto bound = [&](const char* end) {
-          return call(std::string(kBound) + end, {value, lit(axis)}, at_);
+          return call(std::string(kBound) + end, {value, lit(axis + (texts ? 1 : 0))}, at_);
         };
         shape += shape.empty() ? "(" : ", ";
         if (bounds != Bounds::FromOne) {
@@ -226,19 +238,28 @@ class Printing {
 
 }  // namespace
 
-bool assigns_variables(const fp::WriteStmt& s) {
-  const auto is_place = [](const fp::IoUnit& u) {
-    return std::holds_alternative<fp::Variable>(u.u);  // text, no unit
-  };
+namespace {
+
+bool is_place(const fp::IoUnit& u) { return std::holds_alternative<fp::Variable>(u.u); }
+
+}  // namespace
+
+bool writes_into_text(const fp::WriteStmt& s) {
   return (s.iounit && is_place(*s.iounit)) ||
-         std::any_of(s.controls.begin(), s.controls.end(), [&](const fp::IoControlSpec& c) {
+         std::any_of(s.controls.begin(), s.controls.end(), [](const fp::IoControlSpec& c) {
            const auto* unit = std::get_if<fp::IoUnit>(&c.u);
-           return (unit && is_place(*unit)) || std::holds_alternative<fp::StatVariable>(c.u) ||
-                  std::holds_alternative<fp::MsgVariable>(c.u) ||
-                  std::holds_alternative<fp::IdVariable>(c.u) ||
-                  std::holds_alternative<fp::IoControlSpec::Size>(c.u) ||
-                  std::holds_alternative<fp::ErrLabel>(c.u);
+           return unit && is_place(*unit);
          });
+}
+
+bool assigns_variables(const fp::WriteStmt& s) {
+  return std::any_of(s.controls.begin(), s.controls.end(), [&](const fp::IoControlSpec& c) {
+    return std::holds_alternative<fp::StatVariable>(c.u) ||
+           std::holds_alternative<fp::MsgVariable>(c.u) ||
+           std::holds_alternative<fp::IdVariable>(c.u) ||
+           std::holds_alternative<fp::IoControlSpec::Size>(c.u) ||
+           std::holds_alternative<fp::ErrLabel>(c.u);
+  });
 }
 
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at) {

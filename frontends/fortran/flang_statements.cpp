@@ -6,6 +6,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
 // Flang's statements as program.h has them.
@@ -154,7 +155,8 @@ class Reader {
             },
             [&](const Indirection<fp::WriteStmt>& x) {
               if (assigns_variables(x.value())) unsupported(at, "a `write` that assigns variables");
-              if (!skip_output_) output(read_output(x.value(), at), at, out);
+              if (!skip_output_ || writes_into_text(x.value()))
+                output(read_output(x.value(), at), at, out);
             },
             [&](const Indirection<fp::ReadStmt>&) { unsupported(at, "`read`"); },
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
@@ -678,8 +680,10 @@ class Reader {
     const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.t);
     const Span at = places_.of(head.source);
     mark(head, out);
-    const Expr of =
-        once(std::get<fp::Scalar<fp::Expr>>(head.statement.t).thing, "selected", at, out);
+    const fp::Expr& selector = std::get<fp::Scalar<fp::Expr>>(head.statement.t).thing;
+    const Expr of = once(selector, "selected", at, out);
+    const auto type = sem::GetExpr(nullptr, selector)->GetType();
+    const bool texts = type && type->category() == TypeCategory::Character;
     Choice c;
     Choice::Arm otherwise;
     for (const auto& arm : std::get<std::list<fp::CaseConstruct::Case>>(x.t)) {
@@ -693,7 +697,7 @@ class Reader {
         continue;
       }
       Exprs any;
-      for (const fp::CaseValueRange& r : *ranges) any.push_back(within(of, r, place));
+      for (const fp::CaseValueRange& r : *ranges) any.push_back(within(of, texts, r, place));
       c.arms.push_back({any.size() == 1 ? any[0] : Expr(Nary{NaryOp::Or, any}, place), body});
     }
     if (otherwise.body && c.arms.empty()) {
@@ -705,9 +709,10 @@ class Reader {
     mark(std::get<fp::Statement<fp::EndSelectStmt>>(x.t), out);
   }
 
-  Expr within(const Expr& of, const fp::CaseValueRange& range, const Span& at) const {
+  Expr within(const Expr& of, bool texts, const fp::CaseValueRange& range, const Span& at) const {
     const auto test = [&](CompareOp op, const fp::CaseValue& v) {
       const Expr limit = value(v.thing.thing.value(), at);
+      if (texts) return compared_texts(op, of, limit, at);
       if (!limit.as<BoolLit>()) return Expr(Compare{op, of, limit}, at);
       return limit.as<BoolLit>()->value ? of : negation(of);
     };

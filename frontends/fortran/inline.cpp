@@ -8,6 +8,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
 // Replaces calls within the input by the bodies of the routines that they call.
@@ -234,7 +235,6 @@ class Calls {
     }
     const auto* v = a.as<Var>();
     Variable* whole = v || a.as<Load>() ? &r_.variables.at(written_name(a)) : nullptr;
-    if (whole && whole->character && whole->array) refuse("an array of characters");
     if (whole && whole->logical && whole->array) whole->kept = true;
     if (whole && (!whole->logical || whole->dummy || whole->array)) {
       const Expr first = first_in_memory(a, r_);
@@ -266,12 +266,19 @@ class Calls {
     const Routine* known = find_routine(all_, x.name);
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
+    Exprs all;
     for (Expr& a : x.arguments) {
       const auto* v = a.as<Var>();
       if (known && v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
         a = copied(*v, at, out);  // which the call does not seem to change then
-      if (!as_text(a) && !as_letters(a)) a = passed(x, a, at, out, after);
+      const Expr given = as_text(a) || as_letters(a) ? a : passed(x, a, at, out, after);
+      all.push_back(given);
+      if (!given.as<Var>() && !given.as<Load>()) continue;
+      const Variable& passed_variable = r_.variables.at(written_name(given));
+      if (passed_variable.character && passed_variable.array)
+        all.push_back(text_length(letters_in(a, r_), at));
     }
+    x.arguments = std::move(all);
     out.push_back({at, std::move(x)});
     append(std::move(after), out);
   }

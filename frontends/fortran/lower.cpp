@@ -112,6 +112,7 @@ class Lowering {
                : v.character           ? FortranRole::Character
                                        : FortranRole::None;
     out.logical = v.logical;
+    out.text = v.text;
     out.allocatable = v.allocatable;
     out.optional = v.optional;
     out.pointer = v.pointer_attributes;
@@ -127,7 +128,9 @@ class Lowering {
     a.name = v.name;
     a.at = v.at;
     a.type = v.type;
-    a.intent = v.intent;
+    // Output that is never written has no value afterwards, which is no error in Fortran.
+    const bool unwritten = v.intent == Intent::Out && !uses_.assigned.count(v.name);
+    a.intent = unwritten ? Intent::Unknown : v.intent;
     a.order = Order::F;
     a.fortran = role(v);
     if (v.array) {
@@ -475,7 +478,8 @@ class Lowering {
     if (x.result) no_loop_variable(x.result, loops, at);
     if (x.result) s.lhs.push_back({value(x.result, loops), false, {}, at});
     std::set<std::string> changed;
-    for (const Expr& a : x.arguments) {
+    for (std::size_t n = 0; n < x.arguments.size(); ++n) {
+      const Expr& a = x.arguments[n];
       const bool place = a.as<Var>() || a.as<Load>();
       const std::string name = place ? written_name(a) : "";
       if (place && r_.variables.at(name).array)
@@ -483,11 +487,14 @@ class Lowering {
                                         : address(name, value(a, loops).as<Load>()->index, at));
       else if (place && r_.variables.at(name).character)
         arguments.push_back(letters({a}, at));
+      else if (const Expr* length = as_text_length(a))
+        arguments.push_back(text_length(value(*length, loops), at));
       else if (as_text(a) || as_letters(a) || (place && !loops.count(name)))
         arguments.push_back(a);
       else
         arguments.push_back(of_own_kind(value(a, loops), a));
-      if (place && !x.output && uses_.assigned.count(name) && changed.insert(name).second)
+      if (place && may_change_argument(x, n) && uses_.assigned.count(name) &&
+          changed.insert(name).second)
         s.lhs.push_back({var(name, at), false, {}, at});
     }
     for (const auto& [name, v] : r_.variables) {

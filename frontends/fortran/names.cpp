@@ -1,11 +1,13 @@
 #include "frontends/fortran/names.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/diagnostic.h"
 #include "core/infer/typing.h"
 #include "core/model/external.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/texts.h"
 
 namespace moonloop::fortran {
 
@@ -37,6 +39,7 @@ Variable local_like(const Variable& v, const std::string& name) {
   out.logical = v.logical;
   out.kept = v.kept;
   out.character = v.character;
+  out.text = v.text;
   out.array = v.array;
   out.bounds = v.bounds;
   return out;
@@ -154,6 +157,8 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
     if (c->name == kImplied) return c->args.at(4);
     if (c->name == kTable) return c->args.back();
     if (!called(x, kBound).empty()) return lit(1);
+    if (const std::string name = called(x, kOfTexts); !name.empty())
+      return std::isdigit(static_cast<unsigned char>(name[0])) ? Expr(BoolLit{true}) : lit(1);
     if (const std::string name = called(x, kMade); !name.empty())
       return name.ends_with("loc") ? lit(1) : c->args[0];
     for (const char* prefix : {kOfArray, kArrays}) {

@@ -15,8 +15,9 @@
 /// The reader's form of a Fortran file: names resolved, constants folded, conversions written out,
 /// and nothing of Flang left. Names are in lower case. Expressions are the core's with Fortran's
 /// meaning: subscripts begin at the arrays' lower bounds, sections have Slices among them, a name
-/// alone may be a whole array. A character is its code. A component of a derived type is a variable
-/// of its own, `p_x` of `p%x`; its own subscripts come before those of `p`.
+/// alone may be a whole array. A character is its code, a text an array of these, see texts.h. A
+/// component of a derived type is a variable of its own, `p_x` of `p%x`; its own subscripts come
+/// before those of `p`.
 namespace moonloop::fortran {
 
 /// The bounds of one axis. Without `lower` it is 1; without `upper` the size is assumed.
@@ -30,7 +31,8 @@ struct Variable {
   Type type;
   bool logical = false;    // an integer of that size for those who see it from outside
   bool kept = false;       // a routine of another file sees the logical array
-  bool character = false;  // one, as its code
+  bool character = false;  // as its code
+  bool text = false;       // its first axis has the letters of a text
   bool dummy = false, value = false, array = false;
   bool constant = false;  // a named constant, or never assigned after its initial value
   bool saved = false;     // keeps its value from call to call
@@ -121,6 +123,7 @@ struct SubroutineCall {
 struct Output {
   std::vector<std::string> declarations;
   std::string statement;
+  bool into = false;  // it writes into the first one
 };
 
 /// The program ends, with a text and a status. A statement that leaves the routine follows.

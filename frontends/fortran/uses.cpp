@@ -18,9 +18,10 @@ class Collection {
         look(a->to, inside), look(a->value, inside);
       }
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
-        for (const Expr& e : x->arguments) {
+        for (std::size_t n = 0; n < x->arguments.size(); ++n) {
+          const Expr& e = x->arguments[n];
           look(e, inside);
-          if (!x->output && may_assign(e) && !inside.count(written_name(e)))
+          if (may_change_argument(*x, n) && may_assign(e) && !inside.count(written_name(e)))
             out_.assigned.insert(written_name(e));
         }
         for (const auto& [name, v] : r_.variables)

@@ -12,6 +12,11 @@ struct Uses {
 };
 Uses uses_of(const Routine& routine);
 
+/// Whether a call may change its argument of this number.
+inline bool may_change_argument(const SubroutineCall& c, std::size_t number) {
+  return !c.output || (c.output->into && number == 0);
+}
+
 /// Whether a loop may count, or an array may have, more than integers of 32 bits hold: its variable
 /// or something that its bounds mention is an integer of 64 bits.
 bool counts_in_64_bits(const Routine& routine);

@@ -153,7 +153,7 @@ TEST_CASE("fortran: declarations outside of the subset") {
   CHECK(both.find("`p` in `equivalence`") == 0);
   CHECK(both.find("\n`q` in `equivalence`") != std::string::npos);
   CHECK(error_of([] { import("program p\nend program\n"); }).find("a main program") == 0);
-  CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(4) :: c", "c = 'abcd'")
+  CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(:), allocatable :: c", "c = 'abcd'")
             .at(0)
             .text.starts_with("`c` of type CHARACTER"));
   CHECK(declared("type t; real, allocatable :: x; end type; type(t) :: p")

@@ -8,9 +8,9 @@ namespace moonloop::test {
 
 /// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
 /// reductions, masks, ways out of loops, jumps, pointers that move, blocks, an optional argument,
-/// loops with directives of OpenMP, and calls of what they contain, which has optional arguments
-/// too. All subscripts are inside, all values stay small, and each jump back has a turn that is the
-/// last.
+/// loops with directives of OpenMP, texts, and calls of what they contain, which has optional
+/// arguments too. All subscripts are inside, all values stay small, and each jump back has a turn
+/// that is the last.
 ///
 /// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
 /// a common block, and kept from call to call, and they print and call `elsewhere(k)`, of another
@@ -21,7 +21,8 @@ class Writer {
       : random_(seed),
         state_(state),
         calls_(state && seed % 2 == 1),
-        directed_(!state && seed % 3 == 0) {}
+        directed_(!state && seed % 3 == 0),
+        texts_(seed % 4 == 2) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
@@ -64,6 +65,10 @@ end subroutine
         "  integer, intent(inout) :: k(n)\n"
         "  integer :: i, j, l, q, o, z(40)\n"
         "  real(8) :: t\n";
+    if (texts_)
+      out_ +=
+          "  integer :: y\n  character(len=6) :: word, other, list(3)\n"
+          "  character(len=3), parameter :: names(4) = ['a  ', 'b1 ', 'abc', '   ']\n";
     if (!state_) out_ += "  integer :: c\n  logical :: f\n";
     if (!state_ || own_u) out_ += "  real(8) :: u\n";
     if (state_)
@@ -78,6 +83,7 @@ end subroutine
     moved_ = 0;
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
     if (!state_ || own_u) out_ += "  u = 0.5d0\n";
+    if (texts_) out_ += "  word = 'alpha'; other = 'b'; list = 'x'; y = 1\n";
     if (state_)
       out_ +=
           "  if (calls == 2) odd = .true.\n  calls = calls + 1\n  odd = .not. odd\n"
@@ -91,6 +97,7 @@ end subroutine
     if (state_)
       line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") +
                   "rest(2) + p%one + p%two + h(1)");
+    if (texts_) line(1, "s(2) = s(2) + worth(word // list(2)) + 0.5d0*worth(other // list(1))");
     if (state_) line(1, "deallocate (own)");
     return out_ + kContained + "end subroutine\n";
   }
@@ -142,6 +149,24 @@ end subroutine
     real(8), intent(in), optional :: q
     bent = 0.5d0*p
     if (present(q)) bent = bent + 0.25d0*q
+  end function
+  subroutine spell(v, w, e)
+    character(len=*), intent(inout) :: v
+    character(*), intent(in) :: w
+    integer, intent(inout) :: e
+    if (len(w) > 2 .and. v(1:1) /= w(1:1)) v(2:) = w
+    e = mod(e + len_trim(w), 10)
+    if (v < w) e = e + 1
+    if (e > 6) return
+    v(len(v):) = char(97 + e)
+  end subroutine
+  pure integer function worth(w)
+    character(len=*), intent(in) :: w
+    integer :: e
+    worth = 0
+    do e = 1, len(w)
+      worth = mod(worth + e*ichar(w(e:e)), 101)
+    end do
   end function
   pure real(8) function blend(p, q)
     real(8), intent(in) :: p, q
@@ -242,6 +267,7 @@ end subroutine
   void statement(int depth) {
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
+    if (texts_ && chance(25)) return text(depth);
     if (directed_ && depth < 3 && chance(20)) return directed(depth);
     if (moved_ < 3 && chance(7)) return point(depth);
     if (what < 30 && open_.size() < 3) return loop(depth);
@@ -253,6 +279,67 @@ end subroutine
     if (what < 78) return masked(depth);
     if (what < 87) return call(depth);
     assignment(depth);
+  }
+
+  // ---- Texts.
+
+  /// One that does not have the variable `without`; `y` is from 1 to 4.
+  std::string text_value(int depth, const std::string& without = "") {
+    std::vector<std::string> all{"word", "other", "list(2)", "list(1 + mod(abs(c), 3))"};
+    std::erase_if(all,
+                  [&](const std::string& v) { return v.starts_with(without) && !without.empty(); });
+    const std::string v = one_of(all);
+    if (depth == 0)
+      return one_of({v, v + "(y:)", v + "(2:4)", v + "(y:y)", v + "(y:y + 1)", "'ab'", "'b'", "''",
+                     "names(y)", "char(97 + mod(abs(k(" + index() + ")), 9))", "names(2)(:y)"});
+    switch (pick(5)) {
+      case 0: return text_value(depth - 1, without) + " // " + text_value(depth - 1, without);
+      case 1: return "trim(" + text_value(depth - 1, without) + ")";
+      case 2: return one_of({"adjustl(", "adjustr("}) + text_value(depth - 1, without) + ")";
+      case 3: return "repeat('" + one_of({"x", "yz"}) + "', 3)";
+      default: return text_value(depth - 1, without);
+    }
+  }
+
+  std::string number_of_text(int depth) {
+    const std::string a = text_value(depth), b = one_of({"'a'", "'ba'", "names(y)", "other"});
+    switch (pick(7)) {
+      case 0: return "len_trim(" + a + ")";
+      case 1: return "index(" + a + ", " + b + one_of({"", ", .true."}) + ")";
+      case 2: return "scan(" + a + ", 'xab')";
+      case 3: return "verify(" + a + ", 'b l'" + one_of({"", ", .true."}) + ")";
+      case 4: return "len(" + a + ")";
+      case 5: return "mod(ichar(word(y:y)), 7)";
+      default: return "mod(worth(" + a + "), 9)";
+    }
+  }
+
+  void text(int depth) {
+    const std::string i = index();
+    switch (pick(11)) {
+      case 0: return line(depth, "y = 1 + mod(abs(" + integer(1) + "), 4)");
+      case 1: return line(depth, "list(1 + mod(y, 3)) = " + text_value(2));
+      case 2: return line(depth, "list(:2) = " + text_value(1, "list"));
+      case 3:
+        return line(depth, one_of({"word", "other"}) + one_of({"(y:)", "(2:4)", "(y:y)", "(:y)"}) +
+                               " = " + text_value(1));
+      case 4: return line(depth, "k(" + i + ") = " + number_of_text(1));
+      case 5:
+        line(depth, "if (" + text_value(1) + one_of({" == ", " /= ", " < ", " >= "}) +
+                        text_value(1) + ") then");
+        body(1, depth + 1);
+        return line(depth, "end if");
+      case 6:
+        line(depth, "select case (" + text_value(0) + ")");
+        line(depth, "case ('ab', 'b')");
+        body(1, depth + 1);
+        line(depth, "case ('c':'x')");
+        body(1, depth + 1);
+        return line(depth, "end select");
+      case 7: return line(depth, "call spell(word, " + text_value(1, "word") + ", k(" + i + "))");
+      case 8: return line(depth, "call spell(other(2:), " + text_value(1) + " // '', c)");
+      default: return line(depth, one_of({"word", "other"}) + " = " + text_value(2));
+    }
   }
 
   // ---- Pointers, which always have n elements, from 1.
@@ -609,6 +696,7 @@ end subroutine
   std::mt19937 random_;
   bool state_, calls_;
   bool directed_;  // with loops in parallel, and without jumps, which make proofs long
+  bool texts_;
   std::string out_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
