@@ -440,27 +440,20 @@ class Converter {
     const Expr a = visit(x.left()), b = visit(x.right());
     const bool order = x.opr != Fortran::common::RelationalOperator::EQ &&
                        x.opr != Fortran::common::RelationalOperator::NE;
-    const auto number = [&](const Expr& e) { return order ? unsigned_code(e) : e; };
+    const auto number = [&](const Expr& e) { return order ? number_of_letter(e) : e; };
     if (is_letter(x.left()) && is_letter(x.right()))
       return Expr(Compare{operation(x.opr), number(a), number(b)}, at_);
     if (x.left().Rank() + x.right().Rank() > 0) unsupported("a comparison of arrays of texts");
     return compared_texts(operation(x.opr), a, b, at_);
   }
-  /// A letter as a number from 0 to 255.
-  Expr unsigned_code(const Expr& letter) const {
-    if (const auto n = as_int(letter)) return lit(static_cast<unsigned char>(*n));
-    return Expr(
-        Cast{Type(moonloop::Scalar::I32), Expr(Cast{Type(moonloop::Scalar::U8), letter}, at_)},
-        at_);
-  }
 
   /// Intrinsics of texts; null for others.
   template <typename T>
   Expr of_texts(const std::string& name, const ev::FunctionRef<T>& f) const {
-    static const std::set<std::string> of_text{
-        "adjustl", "adjustr", "achar", "char", "iachar", "ichar", "index", "len",   "len_trim",
-        "lge",     "lgt",     "lle",   "llt",  "repeat", "scan",  "trim",  "verify"};
-    if (!of_text.count(name)) return Expr();
+    static constexpr std::string_view kNames =
+        " adjustl adjustr achar char iachar ichar index len len_trim lge lgt lle llt repeat scan "
+        "trim verify ";
+    if (kNames.find(" " + name + " ") == std::string_view::npos) return Expr();
     const auto given = [&](std::size_t i) {
       const auto& all = f.arguments();
       return i < all.size() && all[i] ? all[i]->UnwrapExpr() : nullptr;

@@ -22,12 +22,6 @@ constexpr std::int64_t kOneByOne = 8;  // so many letters are written without a 
 
 Expr code_of(char letter) { return lit(static_cast<signed char>(letter)); }
 
-/// A letter as a number from 0 to 255.
-Expr number(const Expr& letter) {
-  if (const auto n = as_int(letter)) return lit(static_cast<unsigned char>(*n));
-  return Expr(Cast{Type(Scalar::I32), Expr(Cast{Type(Scalar::U8), letter})});
-}
-
 Expr least(const Expr& a, const Expr& b) {
   const auto m = as_int(a), n = as_int(b);
   if (m && n) return lit(std::min(*m, *n));
@@ -46,6 +40,11 @@ const Variable* text_variable(const Expr& e, const Routine& r) {
 }
 
 }  // namespace
+
+Expr number_of_letter(const Expr& letter) {
+  if (const auto n = as_int(letter)) return lit(static_cast<unsigned char>(*n));
+  return Expr(Cast{Type(moonloop::Scalar::I32), Expr(Cast{Type(moonloop::Scalar::U8), letter})});
+}
 
 Expr compared_texts(CompareOp op, const Expr& a, const Expr& b, const Span& at) {
   return call(fmt::format("{}{}", kOfTexts, static_cast<int>(op)), {a, b}, at);
@@ -307,7 +306,9 @@ void Expansion::text_assignment(const Assignment& a, const Expr& mask, const Spa
   });
   const bool itself = from.size() == 1 && from[0].place && equal(from[0].place, to.place);
   if (reads && itself && equal(from[0].length, to.length)) return;
-  if (reads && !itself) {
+  // Each letter is assigned by itself, whatever else the array has.
+  const bool letter_by_letter = from.size() == 1 && from[0].place && equal(from[0].first, to.first);
+  if (reads && !letter_by_letter) {
     for (const Letters& l : from)
       if (l.place && !axes_of(l.place, r_).empty())
         cannot(at, "an array of texts that is read where it is assigned");
@@ -461,7 +462,8 @@ Expr Expansion::difference(const Letters& a, const Letters& b, Body& out, const 
   const auto look = [&](const Expr& from, const Expr& to, const auto& left, const auto& right) {
     for_letters(from, to, out, at, [&](const Expr& k, Body& body) {
       Body one;
-      one.push_back({at, Assignment{order, index_sub(number(left(k)), number(right(k)))}});
+      one.push_back({at, Assignment{order, index_sub(number_of_letter(left(k)),
+                                                     number_of_letter(right(k)))}});
       append(masked(equal_to(order, lit(0)), std::move(one), at), body);
     });
   };
@@ -479,7 +481,7 @@ Expr Expansion::difference(const Letters& a, const Letters& b, Body& out, const 
 /// The number, or truth value, that a call about texts gives.
 Expr Expansion::of_texts(const std::string& name, const Exprs& args, Body& out, const Span& at) {
   const auto text = [&](std::size_t i) { return in_one(letters_of(args.at(i), out, at), out, at); };
-  if (name == "ichar") return number(letter(text(0), lit(1), at));
+  if (name == "ichar") return number_of_letter(letter(text(0), lit(1), at));
   if (name == "len") {
     Exprs n;
     for (const Letters& l : letters_of(args[0], out, at)) n.push_back(l.length);

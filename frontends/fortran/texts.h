@@ -12,6 +12,9 @@ namespace moonloop::fortran {
 /// `verify`. Of truth values: a CompareOp's number.
 inline constexpr const char* kOfTexts = "texts ";
 
+/// A letter as a number from 0 to 255.
+Expr number_of_letter(const Expr& letter);
+
 /// Whether two texts, or letters, compare so; the shorter one counts as if blanks followed.
 Expr compared_texts(CompareOp op, const Expr& a, const Expr& b, const Span& at);
 

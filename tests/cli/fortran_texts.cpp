@@ -61,7 +61,8 @@ subroutine words(n, name, kind, codes, list, got)
   other = local(3:2)
   if (other == '') codes(21) = len(local(3:2)) + 5
   if ('a~' > 'aé') codes(22) = 1
-  list(2:n) = list(1:1)
+  list(2:n) = list(1:n - 1)
+  if (n > 2) list(n) = list(n - 2)
   where_blank: if (len_trim(other) == 0) then
     list(1) = trim(other) // adjustl(list(n))
   end if where_blank

@@ -46,6 +46,23 @@ y, z, outside = ztake(address(y[1, j]), address(z))                {id=take}
   CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
 }
 
+TEST_CASE("external calls: letters in arrays, with how many they are") {
+  const Kernel k = kernel(R"(
+kernel title(n: in int32, name: inout int8[n])
+temp outside: int32
+external put
+name, outside = put(address(name), length(n), "is", 3, address(name[1]), length(n - 1))
+)");
+  CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
+  const std::string text = generate(k, Target::C).source;
+  CHECK(
+      text.find("void put_(char const *, char const *, int32_t *, char const *, size_t, size_t,") !=
+      std::string::npos);
+  CHECK(text.find(
+            "(char const *)&name[0], \"is\", &argument, (char const *)&name[1], n, 2, n - 1)") !=
+        std::string::npos);
+}
+
 TEST_CASE("external calls: refused where they cannot be") {
   const auto why = [](const std::string& statement, Target target = Target::C) {
     std::string text = kReport;
@@ -72,6 +89,12 @@ TEST_CASE("external calls: refused where they cannot be") {
         "arguments of an external function");
   CHECK(why("info = xerbla(address(n))") == "bad-operand: `n` is not an array that can be passed");
   CHECK(why("info = xerbla(address(x[i, 0]))").find("rank-mismatch: ") == 0);
+  const std::string lonely = "bad-operand: `length(n)` follows no address of an array of int8";
+  CHECK(why("info = xerbla(length(n))") == lonely);
+  CHECK(why("info = xerbla(address(x), length(n))") == lonely);
+  CHECK(why("x[i] = length(n)") ==
+        "bad-operand: `length(n)` is allowed only after an address among the arguments of an "
+        "external function");
   CHECK(why("external g: float64\nx = g(address(x))") ==
         "bad-operand: `x` is an array and needs a subscript here");
   CHECK(why("external g: float63").find("unknown-type: ") == 0);
