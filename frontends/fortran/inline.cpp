@@ -99,9 +99,21 @@ class Calls {
     const std::string name = called(inner, kFunction) + called(inner, kElemental);
     if (name.empty()) return inner;
     if (const Routine* f = find_routine(all_, name))
-      return put(*f, inner.as<Call>()->args, at, out);
+      return put_function(*f, inner.as<Call>()->args, at, out);
     fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels",
          bare_name(name));
+  }
+
+  /// Its body, or its call where its arrays have other axes than the caller's.
+  Expr put_function(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    if (!f.by_address || !f.by_address->gives) return put(f, arguments, at, out);
+    const std::size_t before = out.size();
+    try {
+      return put(f, arguments, at, out);
+    } catch (const NotByAxes& e) {
+      give_up(f, e, before, at, out);
+      return value_outside(f.name, *f.by_address->gives, arguments, at, out);
+    }
   }
 
   /// The result of a function of another file; null where `e` is not a call of one. Its type is
@@ -111,13 +123,29 @@ class Calls {
     if (!c) return Expr();
     const std::string name = called(c->arg, kFunction);
     if (name.empty() || (find_routine(all_, name) && !outside_.contains(name))) return Expr();
-    SubroutineCall x{name, {}};
+    Exprs arguments;
     for (const Expr& a : c->arg.as<Call>()->args)
-      x.arguments.push_back(without_functions(a, at, out));
-    const bool logical = c->type == Type(moonloop::Scalar::Bool);
-    x.result = new_scalar(r_, name + "_value", logical ? Type(moonloop::Scalar::I32) : c->type, at);
-    outside(x, at, out);
-    return logical ? Expr(Compare{CompareOp::Ne, x.result, lit(0)}, e.at()) : x.result;
+      arguments.push_back(without_functions(a, at, out));
+    return value_outside(name, c->type, std::move(arguments), at, out);
+  }
+
+  /// What a function gives that is called as one of another file.
+  Expr value_outside(const std::string& name, const Type& type, Exprs arguments, const Span& at,
+                     Body& out) {
+    const bool logical = type == Type(moonloop::Scalar::Bool);
+    SubroutineCall x{name, std::move(arguments)};
+    x.result = new_scalar(r_, name + "_value", logical ? Type(moonloop::Scalar::I32) : type, at);
+    const Expr result = x.result;
+    outside(std::move(x), at, out);
+    return logical ? Expr(Compare{CompareOp::Ne, result, lit(0)}, at) : result;
+  }
+
+  /// Takes back what was put for `f`, whose call stays one.
+  void give_up(const Routine& f, const NotByAxes& why, std::size_t before, const Span& at,
+               Body& out) {
+    keep_call(r_, f.name, at, why.diagnostics().front());
+    out.resize(before);
+    given_up_ = true;  // variables for it may be there already
   }
 
   /// Whether a call gives the optional arguments, as far as that does not depend on the caller's.
@@ -176,9 +204,7 @@ class Calls {
       put(f, x.arguments, at, out);
       return true;
     } catch (const NotByAxes& e) {
-      keep_call(r_, f.name, at, e.diagnostics().front());
-      out.resize(before);
-      given_up_ = true;  // variables for it may be there already
+      give_up(f, e, before, at, out);
       return false;
     }
   }

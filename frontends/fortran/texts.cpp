@@ -171,10 +171,11 @@ std::vector<Expansion::Letters> Expansion::letters_of(const Expr& whole, Body& o
       for (std::int64_t i = 0; i < *times; ++i) all.insert(all.end(), of.begin(), of.end());
       return all;
     }
-    const bool blank = of.size() == 1 && as_int(of[0].length) == 1;
-    if (!times || !blank) cannot(at, "`repeat` of this text, or so often,");
+    if (of.size() != 1 || as_int(of[0].length) != 1)
+      cannot(at, "`repeat` of several letters, so often or a number of times that is not known,");
     Letters l = one(letter(of[0], lit(1), at));
-    l.length = l.most = n;
+    l.most = times ? n : call("max", {n, lit(0)}, at);
+    l.length = times ? n : kept(l.most, "times", out, at);
     return {l};
   }
   if (name == "trim" || name == "adjustl" || name == "adjustr") {
@@ -522,8 +523,11 @@ Expr Expansion::text_argument(const Expr& e, const Variable* dummy, Body& out, B
   const bool is_place = text_variable(e, r_) != nullptr;
   if (dummy && !dummy->text) {  // a letter, or an array of them
     if (dummy->array || !is_text(e, r_)) return e;
+    if (const auto text = as_text(e))
+      return text_literal(text->empty() ? " " : text->substr(0, 1), at);
     const Letters l = in_one(letters_of(e, out, at), out, at);
-    return letter(l, lit(1), at);
+    const Expr first = letter(l, lit(1), at);
+    return is_place ? first : letters({first}, at);
   }
   if (is_place) {
     const auto* l = e.as<Load>();

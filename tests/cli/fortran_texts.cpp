@@ -200,3 +200,64 @@ end program
   CHECK(f.read("i.f90").find("write (a1, a2) a3, a4") != std::string::npos);
   CHECK(f.read("i.f90").find("found") == std::string::npos);
 }
+
+TEST_CASE("fortran: texts whose lengths are known at run time, and in loops with directives") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  character(len=3), parameter :: days(2) = ['mon', 'tue']
+contains
+  function framed(s, n) result(t)
+    character(len=*), intent(in) :: s
+    integer, intent(in) :: n
+    character(len=len(s) + 2*n) :: t
+    t = repeat('*', n) // s // repeat('*', n)
+  end function
+  logical function ok(s)
+    character(*), intent(in) :: s
+    ok = s == 'yes' .or. s(1:1) == 'Y'
+  end function
+  subroutine work(n, names, w, out)
+    integer, intent(in) :: n
+    character(len=*), intent(in) :: names(:)
+    real(8), intent(inout) :: w(n)
+    character(len=n), intent(out) :: out
+    character(len=n) :: auto
+    character(len=7) :: own(3)
+    integer :: i, j
+    auto = 'q'
+    do i = 1, n
+      auto(i:i) = achar(iachar('a') + mod(i, 26))
+    end do
+    out = auto(n:n) // auto
+    own(1) = framed(names(1), 1)
+    own(2) = days(2) // framed('x', 1)
+    own(3) = ' '
+    !$omp parallel do private(j)
+    do i = 1, n
+      do j = 1, size(names)
+        if (names(j) == 'tue') w(i) = w(i) + j
+        if (names(j)(1:2) == days(1)(1:2)) w(i) = w(i)*2
+        if (ok(names(j))) w(i) = w(i) + 100
+      end do
+    end do
+    do while (len_trim(own(3)) < 5)
+      own(3) = trim(own(3)) // 'z'
+    end do
+    out(2:) = own(3) // own(1) // own(2)
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program p
+  use m
+  real(8) :: w(30) = 1
+  character(4) :: names(5) = ['tue ', 'yes ', 'Yo  ', 'mond', 'tues']
+  character(30) :: out
+  call work(30, names, w, out)
+  print *, w, '[', out, ']'
+  call work(30, names(1:5:2), w, out)
+  print *, w, '[', out, ']'
+end program
+)");
+  same_program(f, {"work"});
+}
