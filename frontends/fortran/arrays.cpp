@@ -410,6 +410,8 @@ void Expansion::each_assignment(const Forall& f, Each around, const Span& at, Bo
 /// An assignment in a `forall`, where an array's elements hold or `mask` is null.
 void Expansion::each_element(const Assignment& a, const Each& around, const Expr& mask,
                              const Span& at, Body& out) {
+  if (is_text(a.to, r_) || is_text(a.value, r_))
+    fail("unsupported", at, "a text in `forall` is not supported in Fortran kernels");
   const Expr to = in_forall(a.to, around, out, at), value = in_forall(a.value, around, out, at);
   std::vector<Range> all = around.ranges;
   Exprs numbers, masks;

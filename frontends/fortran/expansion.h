@@ -49,6 +49,7 @@ class Expansion {
   Letters letters_of_place(const Expr& place, const Variable& v, const Span& at);
   std::vector<Letters> letters_of(const Expr& whole, Body& out, const Span& at);
   Letters in_memory(const std::vector<Letters>& from, Body& out, const Span& at);
+  Letters with_place(const Letters& of, Body& out, const Span& at);
   Letters in_one(const std::vector<Letters>& from, Body& out, const Span& at);
   template <typename F>
   void for_letters(const Expr& first, const Expr& last, Body& out, const Span& at,

@@ -57,6 +57,8 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
                              std::map<std::string, std::set<std::string>>& names_in_bounds);
 /// Whether a variable has texts, of other than one letter each: the letters are its first axis.
 bool is_text(const sem::Symbol& symbol);
+/// The same of values.
+bool is_text(const std::optional<ev::DynamicType>& type);
 /// Whether a variable is a module's, a main program's, or in a common block.
 bool is_outer(const sem::Symbol& symbol);
 /// The components of a derived type, in order.

@@ -534,7 +534,10 @@ void read_declarations_around(const sem::Scope& scope, const Places& places, Rou
 }
 
 bool is_text(const sem::Symbol& symbol) {
-  const auto type = ev::DynamicType::From(symbol.GetUltimate());
+  return is_text(ev::DynamicType::From(symbol.GetUltimate()));
+}
+
+bool is_text(const std::optional<ev::DynamicType>& type) {
   return type && type->category() == TypeCategory::Character && type->knownLength() != 1;
 }
 

@@ -70,7 +70,7 @@ class Converter {
     std::vector<Expr> out;
     if constexpr (T::category == TypeCategory::Character) {
       if constexpr (T::kind != 1) unsupported("a character of several bytes");
-      for (const auto letter : c.values()) out.push_back(code(static_cast<char>(letter)));
+      for (const auto letter : c.values()) out.push_back(code_of(static_cast<char>(letter)));
     } else if constexpr (T::category != TypeCategory::Derived) {
       for (const auto& v : c.values()) out.push_back(literal<T>(v));
     }
@@ -106,7 +106,7 @@ class Converter {
     } else if constexpr (T::category == TypeCategory::Logical) {
       return Expr(BoolLit{v.IsTrue()}, at_);
     } else if constexpr (T::category == TypeCategory::Character && T::kind == 1) {
-      return argument_ || v.size() != 1 ? text_literal(v, at_) : code(v[0]);
+      return argument_ || v.size() != 1 ? text_literal(v, at_) : code_of(static_cast<char>(v[0]));
     } else {
       unsupported("a character constant");
     }
@@ -381,8 +381,6 @@ class Converter {
 
   // ---- Texts, see texts.h.
 
-  static Expr code(char letter) { return lit(static_cast<signed char>(letter)); }
-
   /// A constant array of texts: as a table of letters.
   template <typename C>
   Expr texts(const C& c) const {
@@ -405,7 +403,7 @@ class Converter {
       parts.push_back(e);
       if (const auto t = as_text(e)) {
         text += *t;
-        for (const char c : *t) codes.push_back(code(c));
+        for (const char c : *t) codes.push_back(code_of(c));
         return;
       }
       constant = false;
@@ -714,9 +712,8 @@ class Converter {
     const int rank = f.arguments().empty() || !f.arguments()[0] ? 0 : f.arguments()[0]->Rank();
     if (name == "lbound" || name == "ubound") {
       const auto t = f.arguments()[0] ? f.arguments()[0]->GetType() : std::nullopt;
-      const bool texts = t && t->category() == TypeCategory::Character && t->knownLength() != 1;
-      if (texts && !arg(1)) unsupported(fmt::format("`{}` of an array of texts", name));
-      const int letters = texts ? 1 : 0;
+      const int letters = is_text(t) ? 1 : 0;
+      if (letters && !arg(1)) unsupported(fmt::format("`{}` of an array of texts", name));
       if (arg(1) && f.Rank() == 0)
         return call(kBound + name, {args[0], lit(*as_int(axis(rank)) + letters)}, at_);
       return call(kBound + name, {args[0]}, at_);

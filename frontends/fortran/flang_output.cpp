@@ -178,11 +178,10 @@ class Printing {
     if (e.Rank() > 0) {
       const auto* array = value.as<Var>();
       if (!array) fail(fmt::format("part of an array, or an expression of arrays, in `{}`", what_));
-      const auto t = e.GetType();
-      const bool texts = t->category() == TypeCategory::Character && t->knownLength() != 1;
+      const int letters = is_text(e.GetType()) ? 1 : 0;
       for (int axis = 1; axis <= e.Rank(); ++axis) {
         const auto bound = [&](const char* end) {
-          return call(std::string(kBound) + end, {value, lit(axis + (texts ? 1 : 0))}, at_);
+          return call(std::string(kBound) + end, {value, lit(axis + letters)}, at_);
         };
         shape += shape.empty() ? "(" : ", ";
         if (bounds != Bounds::FromOne) {

@@ -20,8 +20,6 @@ constexpr std::int64_t kOneByOne = 8;  // so many letters are written without a 
   fail("unsupported", at, "{} is not supported in Fortran kernels", what);
 }
 
-Expr code_of(char letter) { return lit(static_cast<signed char>(letter)); }
-
 Expr least(const Expr& a, const Expr& b) {
   const auto m = as_int(a), n = as_int(b);
   if (m && n) return lit(std::min(*m, *n));
@@ -32,6 +30,15 @@ Expr equal_to(const Expr& a, const Expr& b) { return Expr(Compare{CompareOp::Eq,
 
 Expr truth(bool value) { return Expr(BoolLit{value}); }
 
+/// All of them, without those that always hold.
+Expr all_of(Exprs conditions) {
+  std::erase_if(conditions, [](const Expr& e) {
+    const auto* known = e.as<BoolLit>();
+    return known && known->value;
+  });
+  return conditions.empty() ? truth(true) : conjunction(conditions);
+}
+
 /// The variable whose letters `e` are; null for others.
 const Variable* text_variable(const Expr& e, const Routine& r) {
   if (!e.as<Var>() && !e.as<Load>()) return nullptr;
@@ -40,6 +47,8 @@ const Variable* text_variable(const Expr& e, const Routine& r) {
 }
 
 }  // namespace
+
+Expr code_of(char letter) { return lit(static_cast<signed char>(letter)); }
 
 Expr number_of_letter(const Expr& letter) {
   if (const auto n = as_int(letter)) return lit(static_cast<unsigned char>(*n));
@@ -187,8 +196,7 @@ std::vector<Expansion::Letters> Expansion::letters_of(const Expr& whole, Body& o
       const Expr none(Compare{CompareOp::Eq, skipped, lit(0)}, at);
       const Expr before =
           kept(Expr(Select{none, all, index_sub(skipped, lit(1))}, at), "blanks", out, at);
-      if (!of.place) of = in_memory({of}, out, at);
-      if (!of.place) return {of};
+      of = with_place(of, out, at);
       of.first = index_add({of.first, before});
       of.length = index_sub(all, before);
       blanks.length = before;
@@ -219,7 +227,7 @@ Expansion::Letters Expansion::in_memory(const std::vector<Letters>& from, Body& 
   Exprs length, most;
   for (const Letters& l : from) length.push_back(l.length), most.push_back(l.most);
   const Expr n = length.empty() ? lit(0) : index_add(length);
-  const Expr room = most.empty() ? lit(1) : index_add(most);
+  const Expr room = most.empty() ? lit(0) : index_add(most);
   Letters made;
   if (as_int(room) == 0) {  // the constant without letters
     made.length = made.most = lit(0);
@@ -230,6 +238,16 @@ Expansion::Letters Expansion::in_memory(const std::vector<Letters>& from, Body& 
   made.most = room;
   made.length = as_int(n) || equal(n, room) ? n : kept(n, "length", out, at);
   put_letters(made, from, Expr(), out, at);
+  return made;
+}
+
+/// The same as a variable's.
+Expansion::Letters Expansion::with_place(const Letters& of, Body& out, const Span& at) {
+  if (of.place) return of;
+  if (of.code) return in_memory({of}, out, at);
+  Letters made = of;
+  made.place = load(table_of(of.constant, at), {lit(1)}, at);
+  made.first = lit(1);
   return made;
 }
 
@@ -354,13 +372,12 @@ Expr Expansion::index_of(const Letters& in, const Letters& of, bool back, Body& 
                          const Span& at) {
   const Expr place = new_scalar(r_, "place", moonloop::Scalar::I32, at);
   out.push_back({at, Assignment{place, lit(0)}});
+  const Letters where = with_place(in, out, at);
   const Expr end = index_add({index_sub(in.length, of.length), lit(1)});
   for_letters(
       back ? lit(1) : end, back ? end : lit(1), out, at,
       [&](const Expr& k, Body& b) {
-        Letters part = in;
-        if (!part.place) part = in_memory({part}, b, at);
-        if (!part.place) return;
+        Letters part = where;
         part.first = index_add({part.first, index_sub(k, lit(1))});
         part.length = of.length;
         Body one;
@@ -378,7 +395,7 @@ Expr Expansion::same_letters(const Letters& a, const Letters& b, Body& out, cons
     Exprs all;
     for (std::int64_t k = 1; k <= *n; ++k)
       all.push_back(equal_to(letter(a, lit(k), at), letter(b, lit(k), at)));
-    return all.empty() ? truth(true) : conjunction(all);
+    return all_of(all);
   }
   const Expr x = letters_as_array(a, b.length, out, at), y = letters_as_array(b, b.length, out, at);
   return call(kOfArray + std::string("all"), {equal_to(x, y)}, at);
@@ -386,13 +403,10 @@ Expr Expansion::same_letters(const Letters& a, const Letters& b, Body& out, cons
 
 /// The first so many letters as a section of an array.
 Expr Expansion::letters_as_array(const Letters& of, const Expr& length, Body& out, const Span& at) {
-  if (of.code) return letters_as_array(in_memory({of}, out, at), length, out, at);
-  const auto slice = [&](const Expr& first) {
-    return Expr(Slice{first, index_add({first, index_sub(length, lit(1))}), lit(1)}, at);
-  };
-  if (!of.place) return load(table_of(of.constant, at), {slice(lit(1))}, at);
-  Load place = *of.place.as<Load>();
-  place.index[0] = slice(of.first);
+  const Letters from = with_place(of, out, at);
+  Load place = *from.place.as<Load>();
+  const Expr last = index_add({from.first, index_sub(length, lit(1))});
+  place.index[0] = Expr(Slice{from.first, last, lit(1)}, at);
   return Expr(std::move(place), at);
 }
 
@@ -409,7 +423,7 @@ Expr Expansion::blank_behind(const Letters& of, const Expr& n, Body& out, const 
     Exprs blank;
     for (std::int64_t k = *from + 1; k <= *all; ++k)
       blank.push_back(equal_to(letter(of, lit(k), at), lit(kBlank)));
-    return blank.empty() ? truth(true) : conjunction(blank);
+    return all_of(blank);
   }
   if (of.code)
     return Expr(
@@ -431,14 +445,10 @@ Expr Expansion::equal_texts(Letters a, Letters b, Body& out, const Span& at) {
   const auto m = as_int(a.length), n = as_int(b.length);
   if (is_constant(a))
     return truth(a.constant.substr(0, a.constant.find_last_not_of(' ') + 1) == b.constant);
-  if (is_constant(b) && m && *m < *n) return truth(false);
   if (is_constant(b)) {
-    Exprs all;
-    if (!m) all.push_back(Expr(Compare{CompareOp::Ge, a.length, b.length}, at));
-    all.push_back(same_letters(a, b, out, at));
-    all.push_back(blank_behind(a, b.length, out, at));
-    std::erase_if(all, [](const Expr& e) { return e.as<BoolLit>() && e.as<BoolLit>()->value; });
-    return all.empty() ? truth(true) : conjunction(all);
+    if (m && *m < *n) return truth(false);
+    const Expr enough = m ? truth(true) : Expr(Compare{CompareOp::Ge, a.length, b.length}, at);
+    return all_of({enough, same_letters(a, b, out, at), blank_behind(a, b.length, out, at)});
   }
   const bool same = equal(a.length, b.length);
   Letters common = b;
@@ -448,8 +458,7 @@ Expr Expansion::equal_texts(Letters a, Letters b, Body& out, const Span& at) {
     all.push_back(blank_behind(a, common.length, out, at));
     all.push_back(blank_behind(b, common.length, out, at));
   }
-  std::erase_if(all, [](const Expr& e) { return e.as<BoolLit>() && e.as<BoolLit>()->value; });
-  return all.empty() ? truth(true) : conjunction(all);
+  return all_of(std::move(all));
 }
 
 Expr Expansion::kept_number(const Expr& n, Body& out, const Span& at) {

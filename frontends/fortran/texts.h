@@ -12,6 +12,8 @@ namespace moonloop::fortran {
 /// `verify`. Of truth values: a CompareOp's number.
 inline constexpr const char* kOfTexts = "texts ";
 
+/// The code that stands for a letter.
+Expr code_of(char letter);
 /// A letter as a number from 0 to 255.
 Expr number_of_letter(const Expr& letter);
 

@@ -58,6 +58,8 @@ subroutine words(n, name, kind, codes, list, got)
   call first_of(name, c)
   codes(20) = ichar(c)
   local(3:2) = 'nothing'
+  codes(9) = codes(9) + 100*index(name, '') + 1000*index('', local) + 10*index('xolvx', 'olv')
+  if (repeat('x', 0) < name(1:2) .and. len(repeat('ab', 0)) == 0) codes(9) = -codes(9)
   other = local(3:2)
   if (other == '') codes(21) = len(local(3:2)) + 5
   if ('a~' > 'aé') codes(22) = 1

@@ -156,6 +156,10 @@ TEST_CASE("fortran: declarations outside of the subset") {
   CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(:), allocatable :: c", "c = 'abcd'")
             .at(0)
             .text.starts_with("the allocatable `c`"));
+  CHECK(errors("integer :: n, i\nreal :: a(n)\ncharacter(3) :: w(4)",
+               "forall (i = 1:4) w(i) = 'abc'\na(1) = ichar(w(2)(1:1))")
+            .at(0)
+            .text.starts_with("a text in `forall`"));
   CHECK(declared("type t; real, allocatable :: x; end type; type(t) :: p")
             .find("the allocatable `p_x`") == 0);
 }
