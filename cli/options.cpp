@@ -17,6 +17,7 @@
 #include "frontends/fortran/project.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
+#include "transforms/callee_code.h"
 
 namespace moonloop::cli {
 namespace {
@@ -324,6 +325,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   note_changed();
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
+  kernels = linked(std::move(kernels));
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;

@@ -93,9 +93,15 @@ struct DeviceProgram {
 /// headers, definitions that the functions need, and the functions.
 struct Pieces {
   std::vector<std::string> headers, definitions;
+  struct Called {
+    std::string name, text;
+  };
+  std::vector<Called> called;  // kernels that they call, those first that others of them call
   std::string functions;
+  std::string name = {};  // of the kernel's function
 };
-/// One unit with the functions of all; what they share is there once.
+/// One unit with the functions of all; what they share is there once. Fails `name-taken` where two
+/// functions have one name, such as a kernel and what another one calls under its name.
 std::string text_of(const std::vector<Pieces>& all);
 
 /// The result of code generation.
@@ -122,6 +128,8 @@ struct GenerateOptions {
   /// For `c` and `openmp`: the code ends the program, with a message, where a subscript is outside
   /// of its array, or where an argument that it writes shares memory with another one.
   bool check_claims = false;
+  /// A function for others of the unit.
+  bool called = false;
 };
 inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "codegen/codegen.h"
@@ -19,12 +21,74 @@ std::string text_of(const std::vector<Pieces>& all) {
   };
   for (const Pieces& x : all) add(x.headers);
   if (!out.empty()) out += "\n";
+  for (const Pieces& x : all) add(x.definitions);
+  // A kernel that others call and that is there for itself comes once, before them.
+  const auto body = [](const std::string& text) { return text.substr(text.find('{')); };
+  std::map<std::string, std::string> bodies;
+  for (const Pieces& x : all)
+    for (const Pieces::Called& c : x.called) {
+      const auto [known, fresh] = bodies.emplace(c.name, body(c.text));
+      if (known->second != body(c.text))
+        fail("name-taken", {}, "two kernels call different functions `{}`", c.name);
+      if (!fresh) continue;
+      const auto own =
+          std::find_if(all.begin(), all.end(), [&](const Pieces& y) { return y.name == c.name; });
+      out += (own == all.end() ? c.text : own->functions) + "\n";
+    }
   for (const Pieces& x : all) {
-    add(x.definitions);
+    if (const auto known = bodies.find(x.name); known != bodies.end()) {
+      if (body(x.functions).starts_with(known->second)) continue;
+      fail("name-taken", {}, "`{}` calls a function `{}` that is not the kernel `{}` as it is here",
+           all.front().name, x.name, x.name);
+    }
     functions += (functions.empty() ? "" : "\n") + x.functions;
   }
   return out + functions;
 }
+
+namespace {
+
+std::map<std::string, Program> generate_callees(const Kernel& k, Target target, GenerateOptions o) {
+  std::map<std::string, Program> out;
+  o.mark_statements = false;
+  o.called = true;
+  for (const auto& [name, called] : k.callees) {
+    const Kernel& meaning = *called->meaning;
+    Program p = generate(called->code ? *called->code : meaning, target, o);
+    if (!std::equal(p.params.begin(), p.params.end(), meaning.args.begin(), meaning.args.end(),
+                    [](const Parameter& x, const Argument& a) {
+                      return x.name == a.name && x.is_array == a.is_array;
+                    }))
+      fail("unsupported", meaning.at, "the steps of `{}`, which `{}` calls, change its arguments",
+           name, k.name);
+    out.emplace(name, std::move(p));
+  }
+  return out;
+}
+
+/// Adds the functions that a program calls, and what they need.
+void add_callees(const std::map<std::string, Program>& callees, Program& p) {
+  const auto add = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
+    for (const std::string& x : more)
+      if (std::find(to.begin(), to.end(), x) == to.end()) to.push_back(x);
+  };
+  Pieces& own = p.pieces;
+  for (const auto& [name, callee] : callees) {
+    add(own.headers, callee.pieces.headers);
+    add(own.definitions, callee.pieces.definitions);
+    add(p.externals, callee.externals);
+    std::vector<Pieces::Called> all = callee.pieces.called;
+    all.push_back({callee.name, callee.pieces.functions});
+    for (Pieces::Called& c : all)
+      if (std::none_of(own.called.begin(), own.called.end(), [&](const Pieces::Called& x) {
+            return x.name == c.name && x.text == c.text;
+          }))
+        own.called.push_back(std::move(c));
+  }
+  std::sort(own.headers.begin(), own.headers.end());
+}
+
+}  // namespace
 
 /// Of isl, for a small kernel: finding the values of loops in pieces may take a quarter of them.
 constexpr unsigned long kGenerateOperations = 2 * kPhaseOperations;
@@ -38,12 +102,16 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
     fail("unsupported", k.at, "target `{}` has no checks of claims; `c` and `openmp` have",
          to_string(target));
   const std::unique_ptr<Dialect> dialect = make_dialect(target);
+  std::map<std::string, Program> callees;
+  if (language_of(target) == Language::C) callees = generate_callees(k, target, o);
   auto [params, plan] = lower(std::move(k), target);
+  plan.callees = callees;
   CPrinter printer(plan, *dialect, o);
   Program out;
   out.target = target;
   out.name = printer.name();
-  for (const auto& [f, gives] : plan.kernel.externals) out.externals.push_back(f + "_");
+  for (const auto& [f, gives] : plan.kernel.externals)
+    if (!plan.kernel.callees.count(f)) out.externals.push_back(f + "_");
   if (is_device(target)) {
     out.pieces = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr, o.resident);
@@ -52,6 +120,8 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
         features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
   } else {
     out.pieces = printer.source(make_loops(plan));
+    out.pieces.name = out.name;
+    add_callees(callees, out);
     out.source = text_of({out.pieces});
     out.header = printer.header();
   }

@@ -17,6 +17,10 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
      "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
      "`tostring(err)` tell why. Any other error, also a wrong argument, goes on to the caller."},
+    {"callee",
+     {{"knl", "moonloop.Kernel"}, {"name", "string"}},
+     {"moonloop.Kernel"},
+     "`lp.callee(knl, name)` gives a kernel that `knl` calls, after the steps done to it there."},
     {"fuse_kernels",
      {{"kernels", "moonloop.Kernel[]"},
       {"suffixes?", "string|string[]|moonloop.fuse_kernels.options"},
@@ -55,6 +59,16 @@ const std::vector<ApiFunction> kModuleFunctions{
      {"moonloop.Kernel", "moonloop.Kernel ..."},
      "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
      "blocks leave them."},
+    {"transform_callee",
+     {{"knl", "moonloop.Kernel"},
+      {"name", "string"},
+      {"steps", "fun(callee: moonloop.Kernel): moonloop.Kernel|string"}},
+     {"moonloop.Kernel"},
+     "`lp.transform_callee(knl, name, steps)` gives `knl` with steps done to the kernel `name` "
+     "that "
+     "it calls: `steps` is a function of that kernel, or a script in which it is a global.\n"
+     "What is generated for the kernel changes, not what the call means. Refuses steps that change "
+     "its arguments."},
 };
 
 const std::vector<ApiField> kKernelFields{

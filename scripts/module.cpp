@@ -212,12 +212,14 @@ int module_index(lua_State* L, State&) {
 
 const luaL_Reg kFunctions[] = {
     {"attempt", guarded<attempt_function>},
+    {"callee", guarded<callee_function>},
     {"fuse_kernels", guarded<fuse_kernels_function>},
     {"is_kernel", guarded<is_kernel_function>},
     {"load", guarded<load_function>},
     {"make_kernel", guarded<make_kernel_function>},
     {"parse", guarded<parse_function>},
     {"parse_fortran", guarded<parse_fortran_function>},
+    {"transform_callee", guarded<transform_callee_function>},
     {nullptr, nullptr},
 };
 

@@ -117,6 +117,9 @@ class Composer {
     for (const auto& [f, gives] : k.externals)
       if (const auto& [it, added] = out_.externals.emplace(f, gives); !added && it->second != gives)
         fail("other-argument", k.at, "`{}`, which is external, gives different types", f);
+    for (const auto& [f, called] : k.callees)
+      if (const auto& [it, added] = out_.callees.emplace(f, called); !added && it->second != called)
+        fail("other-argument", k.at, "`{}`, which is called, is another kernel than before", f);
   }
 
   /// Also of rules that are called.

@@ -62,6 +62,14 @@ bool differs_by_item(const Kernel& k, const Expr& condition) {
 /// What devices have no words for, wherever it stands in the kernel.
 void check_device(const Kernel& k, Target target) {
   for (const InsnPtr& insn : k.instructions) {
+    if (called_kernel(k, *insn))
+      throw Error(
+          Diagnostic{"unsupported",
+                     fmt::format("instruction `{}`: target `{}` cannot call the kernel `{}`",
+                                 insn->id, to_string(target), external_call(k, *insn)->name),
+                     {insn->at, {}},
+                     {},
+                     "lp.inline puts its statements here"});
     if (const Call* c = external_call(k, *insn))
       fail("unsupported", insn->at,
            "instruction `{}`: target `{}` cannot call `{}`, which is external", insn->id,

@@ -126,6 +126,7 @@ struct Plan {
   /// On a device, variables whose atomic updates take locks; whether each element has its own.
   std::map<std::string, bool> locked;
   std::string locks;                               // the temporary that they are in; empty: none
+  std::map<std::string, Program> callees;          // kernels that it calls, by name
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops

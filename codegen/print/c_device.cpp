@@ -82,7 +82,7 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
     body += "\n" + host_function(out, host_arrays && resident);
   if (helpers_.language() == Language::Cuda && host_arrays)
     body += "\n" + host_copies(*host_arrays, resident);
-  Pieces text{{}, records(), tables + (tables.empty() ? "" : "\n") + body};
+  Pieces text{{}, records(), {}, tables + (tables.empty() ? "" : "\n") + body};
   for (const auto& [helper, definition] : helpers_.functions())
     text.definitions.push_back(definition + "\n");
   out.extensions = dialect_.extensions(helpers_.features());

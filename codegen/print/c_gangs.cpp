@@ -24,7 +24,7 @@ void CPrinter::refuse_for_gangs() const {
   for (const Argument& a : k_.args) check(a.name, a.type.value_or(Type(k_.index_type)), a.at);
   for (const auto& [name, t] : k_.temporaries) check(name, expr_.type_of_name(name), t.at);
   for (const InsnPtr& i : k_.instructions)
-    if (const Call* c = external_call(k_, *i))
+    if (const Call* c = external_call(k_, *i))  // a kernel's too: lanes would share its arguments
       fail("unsupported", i->at, "instruction `{}` calls `{}`, which target `{}` cannot", i->id,
            c->name, to_string(plan_.target));
 }

@@ -85,6 +85,8 @@ CNames::CNames(const Kernel& k, Surroundings around)
   for (const auto& [n, t] : k.temporaries)
     if (t.type) add_records(*t.type);
   for (const auto& [f, gives] : k.externals) taken_.insert(f + "_");
+  for (const auto& [f, callee] : k.callees)
+    for (const char* end : {"", "_kernel"}) taken_.insert(f + end);
   function_ = k.name;
   const auto is_taken = [&](const std::string& f) {
     return is_reserved(around_, NameUse::Global, f) || taken_.count(f) > 0;

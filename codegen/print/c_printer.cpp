@@ -49,7 +49,8 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptio
       helpers_(language_of(plan.target)),
       expr_(plan, names_, helpers_),
       marks_(o.mark_statements),
-      checks_(o.check_claims) {
+      checks_(o.check_claims),
+      called_(o.called) {
   find_critical();
 }
 
@@ -98,7 +99,7 @@ std::string CPrinter::prototype() {
     parameters.push_back(p + (p.ends_with('*') ? "" : " ") + names_.of(a.name));
   }
   if (parameters.empty()) parameters.emplace_back("void");
-  const std::string head = "void " + name() + "(";
+  const std::string head = (called_ ? "static void " : "void ") + name() + "(";
   return head + parameter_list(parameters, head.size()) + ")";
 }
 
@@ -142,7 +143,7 @@ Pieces CPrinter::source(Block program) {
   depth_ = 0;
   const std::string body = std::move(out_);
   before += (before.empty() ? "" : "\n") + tasks_;
-  Pieces out{{}, records(), before + head + " {\n" + body + "}\n"};
+  Pieces out{{}, records(), {}, before + head + " {\n" + body + "}\n"};
   for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
   for (const auto& [helper, definition] : helpers_.functions())
     out.definitions.push_back(definition + "\n");

@@ -119,6 +119,7 @@ class CPrinter {
   void exchange(const std::string& place, const Type& t, bool local,
                 const std::function<std::string(const std::string& old)>& value);
   void external(const Instruction& insn, const Exprs& lhs, const Call& call);
+  void kernel_call(const Exprs& lhs, const Call& call);
   void tuple(const Exprs& lhs, const Expr& rhs, bool one_statement);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
@@ -191,6 +192,7 @@ class CPrinter {
   int depth_ = 0;
   bool marks_;                     // where statements begin and end
   bool checks_;                    // claims, while the code runs
+  bool called_;                    // by other functions of the unit, not from elsewhere
   bool in_guard_ = false;          // the expression that is checked is a guard's
   std::set<std::string> has_set_;  // with them: variables that say which elements have a value
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

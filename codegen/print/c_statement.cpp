@@ -53,6 +53,7 @@ std::string CPrinter::target(const Expr& lhs) {
 }
 
 void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
+  if (called_kernel(k_, insn)) return kernel_call(lhs, *rhs.as<Call>());
   if (external_call(k_, insn)) return external(insn, lhs, *rhs.as<Call>());
   const auto* values = rhs.as<Call>();
   const bool several = values && values->name == "make_tuple";

@@ -14,6 +14,7 @@
 #include "core/model/layout.h"
 #include "core/order/address_spaces.h"
 #include "core/order/check_kernel.h"
+#include "core/order/inline_calls.h"
 #include "core/order/order.h"
 #include "core/order/tree.h"
 #include "core/rewrite/webs.h"
@@ -672,12 +673,12 @@ Nested with_own_webs(Nested nested) {
 
 void interpret(const Kernel& k, Bindings& data, Tally* tally) {
   const IslBudget budget(kPhaseOperations, fmt::format("interpreting kernel `{}`", k.name), k.at);
-  const Nested nested = interp::with_own_webs(nest_in_sequence(complete(k)));
+  const Nested nested = interp::with_own_webs(nest_in_sequence(inline_all_calls(complete(k))));
   interp::Run(nested.kernel, nested.tree, data, tally, nullptr).run();
 }
 
 void interpret(const Kernel& k, Bindings& data, ErrorBounds& out) {
-  const Nested nested = interp::with_own_webs(nest_in_sequence(complete(k)));
+  const Nested nested = interp::with_own_webs(nest_in_sequence(inline_all_calls(complete(k))));
   out.arrays.clear();
   interp::Run(nested.kernel, nested.tree, data, nullptr, &out).run();
 }

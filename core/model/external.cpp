@@ -60,4 +60,11 @@ const Call* external_call(const Kernel& k, const Instruction& insn) {
   return c && k.externals.count(c->name) ? c : nullptr;
 }
 
+const CalledKernel* called_kernel(const Kernel& k, const Instruction& insn) {
+  if (k.callees.empty()) return nullptr;
+  const Call* c = external_call(k, insn);
+  const auto it = c ? k.callees.find(c->name) : k.callees.end();
+  return it == k.callees.end() ? nullptr : it->second.get();
+}
+
 }  // namespace moonloop

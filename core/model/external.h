@@ -13,6 +13,10 @@
 /// `address(a)` or `address(a[i])` passes an array, or its tail from an element on: any element may
 /// be read, and changed where `a` is on the left. `knows(a)` says the same of an array that the
 /// function knows from elsewhere, such as a variable of a module; nothing is passed.
+///
+/// The function may be another kernel, `call f(n, a[i, :])`: then the call is one of C, what it
+/// accesses is known from the kernel's body, and core/model/call_binding.h says what its arguments
+/// stand for.
 namespace moonloop {
 
 /// `before`, `name` and `after` as one name. Names of Fortran have at most 63 characters: a number
@@ -34,5 +38,7 @@ void require_not_passed(const Kernel& k, const std::string& array);
 
 /// The call, where `insn` is a call of an external function; null otherwise.
 const Call* external_call(const Kernel& k, const Instruction& insn);
+/// The kernel that `insn` calls; null where it calls none.
+const CalledKernel* called_kernel(const Kernel& k, const Instruction& insn);
 
 }  // namespace moonloop

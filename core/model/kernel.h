@@ -94,6 +94,7 @@ enum class Atomicity { None, Update, Init };
 /// Set on the instructions that `realize_reductions` makes.
 enum class ReductionRole { None, Init, Update };
 
+struct Kernel;
 struct KnownAccesses;   // core/order/order.cpp
 struct KnownExpansion;  // core/model/kernel.cpp
 
@@ -135,6 +136,15 @@ struct Instruction {
 };
 using InsnPtr = std::shared_ptr<const Instruction>;
 
+struct KnownEffects;  // core/order/called_effects.cpp
+
+/// A kernel that another one calls (core/model/external.h).
+struct CalledKernel {
+  std::shared_ptr<const Kernel> meaning;  // complete, see core/order/check_kernel.h
+  std::shared_ptr<const Kernel> code;     // after steps of its own; null: the same
+  KeptWith<KnownEffects> effects = {};
+};
+
 struct Kernel {
   std::string name;
   Span at;
@@ -152,9 +162,12 @@ struct Kernel {
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
   Trace trace;
+  /// One object for a kernel and all that steps made of it.
+  std::shared_ptr<const char> family;
   std::map<std::string, std::shared_ptr<const Record>> records;
   // Functions defined elsewhere (core/model/external.h), and the types of their results, if any.
   std::map<std::string, std::optional<Scalar>> externals;
+  std::map<std::string, std::shared_ptr<const CalledKernel>> callees;  // externals all of them
   Scalar index_type = Scalar::I32;             // of inames and of parameters without a type
   std::shared_ptr<const Reference> reference;  // null: the kernel is its own reference
 

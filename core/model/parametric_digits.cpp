@@ -11,7 +11,7 @@
 namespace moonloop {
 namespace {
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 using Product = std::vector<std::string>;  // of parameters, sorted
 
 /// By products of parameters, the factor of each; no zeros.
@@ -112,7 +112,7 @@ class Polynomial {
 /// A sum of parts that are affine in inames, each times a polynomial of the parameters.
 class Number {
  public:
-  Number(const Kernel& k, const Names& dims) : k_(k), dims_(dims) {}
+  Number(const Kernel& k, const NameList& dims) : k_(k), dims_(dims) {}
 
   bool add(const Expr& e, const Polynomial& factor) {
     if (factor.overflows() || ++steps_ > kMostSteps) return false;
@@ -213,15 +213,15 @@ class Number {
   }
 
   const Kernel& k_;
-  const Names& dims_;
+  const NameList& dims_;
   int steps_ = 0;
   std::map<std::string, std::pair<Expr, Polynomial>> parts_;
   Polynomial constant_;
 };
 
-Set instances(const Kernel& k, const Names& dims) {
+Set instances(const Kernel& k, const NameList& dims) {
   Set out = domain_of(k, dims);
-  Names computed;
+  NameList computed;
   for (const std::string& p : param_names(out))
     if (k.find_temporary(p)) computed.push_back(p);
   return drop_params(std::move(out), computed);
@@ -229,7 +229,7 @@ Set instances(const Kernel& k, const Names& dims) {
 
 class Bounds {
  public:
-  Bounds(const Kernel& k, const Names& x_dims, const Names& y_dims)
+  Bounds(const Kernel& k, const NameList& x_dims, const NameList& y_dims)
       : x_dims_(x_dims), y_dims_(y_dims), x_(instances(k, x_dims)), y_(instances(k, y_dims)) {}
 
   /// Whether two values always differ by less than `radix`.
@@ -266,14 +266,14 @@ class Bounds {
     });
   }
 
-  const Names &x_dims_, &y_dims_;
+  const NameList &x_dims_, &y_dims_;
   Set x_, y_;
 };
 
 }  // namespace
 
-std::optional<CommonDigits> common_digits(const Kernel& k, const Expr& x, const Names& x_dims,
-                                          const Expr& y, const Names& y_dims) {
+std::optional<CommonDigits> common_digits(const Kernel& k, const Expr& x, const NameList& x_dims,
+                                          const Expr& y, const NameList& y_dims) {
   Number p(k, x_dims), q(k, y_dims);
   if (!p.add(x, Polynomial(1)) || !q.add(y, Polynomial(1))) return std::nullopt;
   std::map<Polynomial, std::int64_t> found;

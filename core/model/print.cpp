@@ -1,10 +1,12 @@
 #include "core/model/print.h"
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
 #include "core/base/diagnostic.h"
 #include "core/model/domain.h"
+#include "core/model/external.h"
 #include "core/model/free_names.h"
 
 namespace moonloop {
@@ -102,8 +104,9 @@ std::map<std::string, std::size_t> inline_declared(const Kernel& k) {
       const std::string& name = written_name(l);
       if (!seen.insert(name).second) continue;
       const Temporary* t = k.find_temporary(name);
-      if (!t || t->space != AddressSpace::Auto || t->order != Order::C || t->strides ||
-          t->read_only || t->initializer || !t->base_storage.empty())
+      if (called_kernel(k, *k.instructions[n]) || !t || t->space != AddressSpace::Auto ||
+          t->order != Order::C || t->strides || t->read_only || t->initializer ||
+          !t->base_storage.empty())
         continue;
       const bool scalar = l.as<Var>() && t->shape && t->shape->empty();
       const bool array = l.as<Load>() && !t->shape;
@@ -300,7 +303,9 @@ class InstructionPrinter {
         const Temporary& t = *k_.find_temporary(name);
         return t.type ? "<" + t.type->str() + "> " : "<> ";
       };
-      line(statement(i, mark) + options(i, final_[n], inames));
+      const std::string text =
+          called_kernel(k_, i) ? "call " + to_string(i.rhs) : statement(i, mark);
+      line(text + options(i, final_[n], inames));
     }
     close(0);
     return std::move(out_);
@@ -364,13 +369,14 @@ Expr unambiguous(const Expr& body, const std::set<std::string>& inames) {
 
 }  // namespace
 
-std::string print_kernel(const Kernel& k) {
+static std::string print_alone(const Kernel& k) {
   std::string out = print_head(k);
   std::set<std::string> done;
   for (const auto& [name, r] : k.records) print_records(k, *r, done, out);
   if (k.index_type != Scalar::I32) out += "index_type " + Type(k.index_type).str() + "\n";
   for (const auto& [name, type] : k.externals)
-    out += "external " + name + (type ? ": " + Type(*type).str() : "") + "\n";
+    if (!k.callees.count(name))
+      out += "external " + name + (type ? ": " + Type(*type).str() : "") + "\n";
   for (const Domain& d : k.domains)  // a name without a meaning would become a parameter when read
     out += "domain " + str(Set(isl_set_drop_unused_params(d.set.copy()))) + "\n";
   out += print_assumptions(k.assumptions);
@@ -396,6 +402,20 @@ std::string print_kernel(const Kernel& k) {
     out += fmt::format("{}{} := {}\n", r.name, params, to_string(unambiguous(r.body, inames)));
   }
   return out + instructions.run();
+}
+
+std::string print_kernel(const Kernel& k) {
+  std::string out = print_alone(k);
+  std::map<std::string, const Kernel*> all;
+  const std::function<void(const Kernel&)> add = [&](const Kernel& caller) {
+    for (const auto& [name, called] : caller.callees) {
+      const Kernel& callee = called->code ? *called->code : *called->meaning;
+      if (all.emplace(name, &callee).second) add(callee);
+    }
+  };
+  add(k);
+  for (const auto& [name, callee] : all) out += "\n" + print_alone(*callee);
+  return out;
 }
 
 std::string print_instruction(const Kernel&, const Instruction& insn) {

@@ -9,8 +9,10 @@
 #include "core/infer/infer.h"
 #include "core/model/domain.h"
 #include "core/model/layout.h"
+#include "core/order/check_calls.h"
 #include "core/order/check_ranges.h"
 #include "core/order/check_uses.h"
+#include "core/order/inline_calls.h"
 #include "core/sets/bounded.h"
 #include "core/sets/budget.h"
 
@@ -221,7 +223,8 @@ Kernel complete(Kernel k) {
   const IslBudget budget(kPhaseOperations, fmt::format("checking kernel `{}`", k.name), k.at);
   Kernel out = infer_shapes(infer_types(std::move(k)));
   check_intents(out);
-  check_kernel(out);
+  check_calls(out);
+  check_kernel(out.callees.empty() ? out : inline_all_calls(out));
   return out;
 }
 

@@ -170,6 +170,7 @@ Kernel reference_with_data(const Kernel& k) {
   out.assumptions = k.assumptions;
   out.records = k.records;
   out.externals = k.externals;
+  out.callees = k.callees;
   out.index_type = k.index_type;
   return out;
 }

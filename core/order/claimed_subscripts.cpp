@@ -8,11 +8,12 @@
 namespace moonloop {
 namespace {
 
-using Names = std::vector<std::string>;
+using NameList = std::vector<std::string>;
 
 class Matching {
  public:
-  Matching(const Kernel& k, const Variables& variables, const Names& x_dims, const Names& y_dims)
+  Matching(const Kernel& k, const Variables& variables, const NameList& x_dims,
+           const NameList& y_dims)
       : k_(k), variables_(variables), x_dims_(x_dims), y_dims_(y_dims) {}
 
   bool match(const Expr& x, const Expr& y) {
@@ -38,7 +39,7 @@ class Matching {
   ClaimedEqual result() && { return std::move(out_); }
 
  private:
-  bool is_affine(const Expr& e, const Names& dims) const {
+  bool is_affine(const Expr& e, const NameList& dims) const {
     bool fixed = true;
     walk(e, [&](const Expr& part) {
       const auto* v = part.as<Var>();
@@ -58,7 +59,7 @@ class Matching {
       std::erase_if(*around, [&](const std::string& n) { return !i->inames.count(n); });
     }
     if (!around) return true;
-    const auto has = [](const Names& dims, const std::string& n) {
+    const auto has = [](const NameList& dims, const std::string& n) {
       return std::find(dims.begin(), dims.end(), n) != dims.end();
     };
     for (const std::string& n : *around)
@@ -87,7 +88,7 @@ class Matching {
   }
   /// The affine parts of two sums are equal, and each of the other terms.
   bool sums(const Exprs& xs, const Exprs& ys) {
-    const auto split = [&](const Exprs& terms, const Names& dims, Exprs& rest) {
+    const auto split = [&](const Exprs& terms, const NameList& dims, Exprs& rest) {
       Exprs affine;
       for (const Expr& t : terms) (is_affine(t, dims) ? affine : rest).push_back(t);
       return affine.empty() ? lit(0) : index_add(affine);
@@ -110,7 +111,7 @@ class Matching {
   /// The affine factors of two products have equal products, and each of the other factors is
   /// equal.
   bool products(const Exprs& xs, const Exprs& ys) {
-    const auto split = [&](const Exprs& factors, const Names& dims, Exprs& rest) {
+    const auto split = [&](const Exprs& factors, const NameList& dims, Exprs& rest) {
       Expr product = lit(1);
       for (const Expr& f : factors)
         if (is_affine(f, dims))
@@ -131,7 +132,7 @@ class Matching {
 
   const Kernel& k_;
   const Variables& variables_;
-  const Names &x_dims_, &y_dims_;
+  const NameList &x_dims_, &y_dims_;
   ClaimedEqual out_;
 };
 
@@ -149,8 +150,8 @@ std::optional<std::set<std::string>> arguments_read(const Expr& e, const Variabl
 }  // namespace
 
 std::optional<ClaimedEqual> claimed_equal(const Kernel& k, const Variables& variables,
-                                          const Expr& x, const Names& x_dims, const Expr& y,
-                                          const Names& y_dims) {
+                                          const Expr& x, const NameList& x_dims, const Expr& y,
+                                          const NameList& y_dims) {
   const auto a = arguments_read(x, variables), b = arguments_read(y, variables);
   if (a && b && *a != *b) return ClaimedEqual{true, {}, {}};
   Matching m(k, variables, x_dims, y_dims);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "core/infer/infer.h"
+#include "core/model/external.h"
 #include "core/model/flat_subscripts.h"
 #include "core/model/parametric_digits.h"
+#include "core/order/called_effects.h"
 #include "core/order/claimed_subscripts.h"
 #include "core/order/conflicts.h"
 
@@ -135,7 +138,8 @@ std::shared_ptr<const Variables::Arrays> Variables::arrays_of(const Kernel& k) {
 
 bool Variables::is_array(std::string_view name) const { return arrays_->names.contains(name); }
 
-Variables::Variables(const Kernel& k) : arrays_(arrays_of(k)), temporaries_(k.temporaries) {
+Variables::Variables(const Kernel& k)
+    : arrays_(arrays_of(k)), temporaries_(k.temporaries), calls_(called_kernels(k)) {
   if (k.temporaries.empty()) return;
   for (const Domain& d : k.domains) {
     std::vector<Access> computed;
@@ -309,6 +313,40 @@ void add_reads(const Expr& e, const IsVariable& is_variable, AccessCollector& ou
   ReadWalk<decltype(read)>{read}(e);
 }
 
+/// Whether the call gets the address of the array `l`.
+bool is_passed(const Call& c, const Expr& l) {
+  return std::any_of(c.args.begin(), c.args.end(), [&](const Expr& e) {
+    const Exprs* a = as_address(e);
+    return a && equal(a->front(), l);
+  });
+}
+
+/// What a call of a kernel accesses, where `insn` is one, but for the variables on its left that
+/// are no arrays.
+template <class IsVariable>
+bool add_call(const Instruction& insn, const Variables& names, const IsVariable& is_variable,
+              AccessCollector& out, std::vector<Access>& written) {
+  auto accesses = names.calls() ? call_accesses(insn, *names.calls()) : std::nullopt;
+  if (!accesses) return false;
+  const Call& c = *insn.rhs.as<Call>();
+  const Kernel& callee = *names.calls()->all.at(c.name)->meaning;
+  const std::vector<Intent> all = intents(callee);
+  for (std::size_t n = 0; n < c.args.size(); ++n) {
+    if (const Exprs* a = as_address(c.args[n])) {
+      for (std::size_t i = 1; i < a->size(); ++i) add_reads((*a)[i], is_variable, out);
+    } else if (!callee.args[n].is_array || all[n] != Intent::Out) {
+      add_reads(c.args[n], is_variable, out);
+    }
+  }
+  for (Access& a : *accesses) {
+    if (a.write)
+      written.push_back(std::move(a));
+    else
+      out.add(std::move(a));
+  }
+  return true;
+}
+
 /// `is_variable`: whether a name without subscripts is one of memory.
 template <class IsVariable>
 std::vector<Access> collect_accesses(const Instruction& insn, const Variables& names,
@@ -327,10 +365,12 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
     for (const Expr& l : insn.lhs) in_reductions(l);
     for (const Expr& p : insn.predicates) in_reductions(p);
   }
-  add_reads(insn.rhs, is_variable, out);
-  for (const Expr& p : insn.predicates) add_reads(p, is_variable, out);
   std::vector<Access> written;
+  const bool calls = add_call(insn, names, is_variable, out, written);
+  if (!calls) add_reads(insn.rhs, is_variable, out);
+  for (const Expr& p : insn.predicates) add_reads(p, is_variable, out);
   for (const Expr& l : insn.lhs) {
+    if (calls && is_passed(*insn.rhs.as<Call>(), l)) continue;
     const Expr base = base_of_field(l);
     Access w{written_name(l), true, {}, l.at(), field_of(l)};
     if (const Load* x = base.as<Load>()) {
@@ -401,8 +441,9 @@ const std::vector<std::size_t>& AccessList::writes() const {
 }
 
 AccessList statement_accesses(const Instruction& insn, const Variables& variables) {
+  const bool calls = variables.calls() && insn.kind == InsnKind::Call;
   if (const auto& known = insn.accesses.get();
-      known && !variables.any_bounds() && known->hold(insn, variables))
+      known && !variables.any_bounds() && !calls && known->hold(insn, variables))
     return known->all;
   KnownAccesses now{insn.lhs, insn.predicates, insn.rhs, insn.role, {}, {}};
   const auto is_variable = [&](const std::string& name) {
@@ -414,7 +455,7 @@ AccessList statement_accesses(const Instruction& insn, const Variables& variable
   };
   now.all = AccessList(collect_accesses(insn, variables, is_variable));
   AccessList out = now.all;
-  if (!variables.any_bounds())
+  if (!variables.any_bounds() && !calls)
     insn.accesses.set(std::make_shared<const KnownAccesses>(std::move(now)));
   return out;
 }

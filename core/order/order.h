@@ -84,6 +84,8 @@ std::vector<std::string> computed_params(const Kernel& k, const Set& s);
 ApproximateSet without_computed(const Kernel& k, Set s,
                                 const std::function<bool(const std::string&)>& stays = {});
 
+struct CalledKernels;  // core/order/called_effects.h
+
 /// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
 /// loops read, for many look-ups. Cost: a look at the parameters of all domains, none where there
 /// are no temporaries; the arguments are numbered once for all kernels that share them.
@@ -98,6 +100,8 @@ class Variables {
   bool any_bounds() const { return !bounds_.empty(); }
   /// The variables read by the bounds of the loop over `iname`.
   const std::vector<Access>& bounds_of(const std::string& iname) const;
+  /// Null where no kernel is called.
+  const CalledKernels* calls() const { return calls_.get(); }
 
  private:
   struct Arrays;
@@ -107,6 +111,7 @@ class Variables {
   std::shared_ptr<const Arrays> arrays_;  // among the arguments
   Shared<NameMap<Temporary>> temporaries_;
   std::unordered_map<std::string, std::vector<Access>> bounds_;
+  std::shared_ptr<const CalledKernels> calls_;
 };
 /// A list of accesses shared by its users.
 class AccessList {

@@ -56,7 +56,7 @@ bool same(const Kernel& a, const Kernel& b) {
          a.priorities == b.priorities && all_same(a.domains, b.domains, alike) &&
          all_same(a.args, b.args, alike) && all_same(a.rules, b.rules, alike) &&
          all_same(a.claims, b.claims, alike) && a.records == b.records &&
-         a.externals == b.externals &&
+         a.externals == b.externals && a.callees == b.callees &&
          all_same(a.temporaries, b.temporaries,
                   [](const auto& x, const auto& y) { return same(x.second, y.second); });
 }

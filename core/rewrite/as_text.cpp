@@ -4,6 +4,7 @@
 
 #include "core/infer/reductions.h"
 #include "core/order/address_spaces.h"
+#include "core/order/order.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
 #include "core/rewrite/iname_rewrite.h"

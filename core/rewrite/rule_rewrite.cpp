@@ -15,9 +15,9 @@ Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
   return map_children(e, [&](const Expr& c) { return map_subscripts(c, f); });
 }
 
-class Rewriter {
+class RulesRewriter {
  public:
-  Rewriter(const Kernel& k, const RuleRewrite& rw)
+  RulesRewriter(const Kernel& k, const RuleRewrite& rw)
       : k_(k), rw_(rw), versions_(k, rw.taken), rules_(ClosedRules::of(k)), mentions_(rw.about) {}
 
   Kernel run() {
@@ -337,7 +337,7 @@ std::set<std::string> called_rules(const Kernel& k) {
 }
 
 Kernel rewrite_through_rules(const Kernel& k, const RuleRewrite& rw) {
-  return Rewriter(k, rw).run();
+  return RulesRewriter(k, rw).run();
 }
 
 }  // namespace moonloop

@@ -50,7 +50,7 @@ class Lowering {
     statements(body, -1, {});
     text::Errors errors;
     Lowered out;
-    errors.guard([&] { out.kernel = create(std::move(k_), errors); });
+    errors.guard([&] { out.kernel = create(std::move(k_), {}, errors); });
     errors.throw_if_any();
     out.kernel.claims.push_back(in_bounds());
     out.steps = std::move(steps_);

@@ -46,10 +46,12 @@ struct Setting {
 
 class Creation {
  public:
-  Creation(KernelText text, Errors& errors) : t_(std::move(text)), errors_(errors) {}
+  Creation(KernelText text, const Callees& callees, Errors& errors)
+      : t_(std::move(text)), callees_(callees), errors_(errors) {}
 
   Kernel run() {
     k_.name = t_.name;
+    k_.family = std::make_shared<const char>();
     k_.at = t_.at;
     k_.index_type = t_.index_type;
     k_.records = t_.records;
@@ -64,6 +66,7 @@ class Creation {
     check_assumptions();
     if (!errors_.guard([&] { check_rules(k_.rules); })) return std::move(k_);
     resolve();
+    calls();
     if (errors_.count() > 0) return std::move(k_);
     conditions();
     instructions();
@@ -256,6 +259,27 @@ class Creation {
     }
   }
 
+  void calls() {
+    for (Statement& s : t_.statements) {
+      if (!s.calls_kernel) continue;
+      const std::string& name = s.rhs.as<Call>()->name;
+      errors_.guard([&] {
+        const auto it = callees_.find(name);
+        if (it == callees_.end())
+          throw Error(Diagnostic{"unknown-kernel",
+                                 fmt::format("no kernel `{}` to call", name),
+                                 {s.at, {}},
+                                 {},
+                                 "kernels of one text may call one another"});
+        bind_call(s, *it->second->meaning,
+                  [&](const std::string& array) { return strides_in(k_, array); });
+        k_.callees.insert(*it);
+        k_.externals.emplace(name, std::nullopt);
+        check_written(s);
+      });
+    }
+  }
+
   void check_written(const Statement& s) {
     for (const Assignee& a : s.lhs)
       if (const std::string& name = written_name(a.e); inames_.contains(name))
@@ -264,7 +288,7 @@ class Creation {
                      {a.at, {}},
                      {},
                      {}});
-    if (s.kind == InsnKind::Call && s.lhs.size() != 1)
+    if (s.kind == InsnKind::Call && !s.calls_kernel && s.lhs.size() != 1)
       if (const auto* c = s.rhs.as<Call>(); c && k_.find_rule(c->name))
         throw_later(
             {"wrong-result-count",
@@ -568,6 +592,7 @@ class Creation {
   }
 
   KernelText t_;
+  const Callees& callees_;
   Errors& errors_;
   Kernel k_;
   std::set<std::string> inames_;
@@ -586,9 +611,9 @@ class Creation {
 
 }  // namespace
 
-Kernel create(KernelText text, Errors& errors) {
+Kernel create(KernelText text, const Callees& callees, Errors& errors) {
   const IslBudget budget(kPhaseOperations, fmt::format("reading kernel `{}`", text.name), text.at);
-  return Creation(std::move(text), errors).run();
+  return Creation(std::move(text), callees, errors).run();
 }
 
 }  // namespace moonloop::text

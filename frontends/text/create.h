@@ -3,11 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "core/model/kernel.h"
+#include "core/model/call_binding.h"
 #include "frontends/text/syntax.h"
 
 /// Steps of the creation pipeline.
 namespace moonloop::text {
+
+/// Makes a call of a kernel, as written, one with an argument for each of `callee`'s, complete, in
+/// its order: arrays by their addresses, and on the left what it writes. `strides`: of the kernel's
+/// own arrays.
+void bind_call(Statement& s, const Kernel& callee, const StridesOf& strides);
 
 /// Gives names in expressions their meaning: a rule without parameters is called, `max(i, e)` over
 /// an iname is a reduction, a slice occurs only in arguments and results of a call.

@@ -5,6 +5,7 @@
 #include "core/base/diagnostic.h"
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
 #include "core/sets/budget.h"
 #include "frontends/text/syntax.h"
 
@@ -45,16 +46,94 @@ void read_body(const Source* source, const std::vector<Line>& lines, KernelText&
   statements.finish();
 }
 
-Kernel create_checked(KernelText k, Errors& errors, std::size_t before) {
+Kernel create_checked(KernelText k, const Callees& callees, Errors& errors, std::size_t before) {
   Kernel out;
   if (errors.count() > before) return out;
   try {
-    out = create(std::move(k), errors);
+    out = create(std::move(k), callees, errors);
   } catch (const Error& e) {
     for (const Diagnostic& d : e.diagnostics()) errors.add(d);
   }
   return out;
 }
+
+/// The kernels of a file. One that calls others is created after them.
+class Creator {
+ public:
+  explicit Creator(Errors& errors) : errors_(errors) {}
+
+  /// `before`: how many errors there were when its text began.
+  void add(KernelText k, std::size_t before) {
+    const std::size_t place = out_.size();
+    out_.emplace_back();
+    names_.emplace(k.name, place);
+    if (calls_of(k).empty())
+      out_[place] = create_checked(std::move(k), {}, errors_, before);
+    else if (errors_.count() == before)
+      open_.emplace(place, std::move(k));
+  }
+
+  std::vector<Kernel> run() {
+    while (!open_.empty()) create_next(open_.begin()->first, {});
+    return std::move(out_);
+  }
+
+ private:
+  static std::map<std::string, Span> calls_of(const KernelText& k) {
+    std::map<std::string, Span> out;
+    for (const Statement& s : k.statements)
+      if (s.calls_kernel) out.emplace(s.rhs.as<Call>()->name, s.at);
+    return out;
+  }
+
+  /// `path`: the kernels that call one another to here.
+  void create_next(std::size_t place, std::vector<std::string> path) {
+    KernelText k = std::move(open_.extract(place).mapped());
+    path.push_back(k.name);
+    const std::size_t before = errors_.count();
+    Callees callees;
+    for (const auto& [name, at] : calls_of(k)) {
+      if (std::find(path.begin(), path.end(), name) != path.end()) {
+        path.push_back(name);
+        errors_.add(
+            {"recursive-call",
+             fmt::format("the kernel `{}` calls itself ({})", name, fmt::join(path, " -> ")),
+             {at, {}},
+             {},
+             {}});
+        return;
+      }
+      const auto it = names_.find(name);
+      if (it == names_.end()) {
+        std::vector<std::string> all;
+        for (const auto& [n, number] : names_) all.push_back(n);
+        errors_.guard([&, &name = name, &at = at] {
+          fail_for(name, "unknown-kernel", at, "no kernel `{}` to call{}", name,
+                   did_you_mean(name, all));
+        });
+        return;
+      }
+      if (open_.contains(it->second)) create_next(it->second, path);
+      if (errors_.count() > before) return;
+      errors_.guard([&, number = it->second] { callees.emplace(name, callee(number)); });
+    }
+    out_[place] = create_checked(std::move(k), callees, errors_, before);
+  }
+
+  std::shared_ptr<const CalledKernel> callee(std::size_t number) {
+    std::shared_ptr<const CalledKernel>& out = callees_[number];
+    if (!out)
+      out = std::make_shared<CalledKernel>(
+          CalledKernel{std::make_shared<Kernel>(complete(out_[number])), nullptr});
+    return out;
+  }
+
+  Errors& errors_;
+  std::vector<Kernel> out_;
+  std::map<std::string, std::size_t> names_;
+  std::map<std::size_t, KernelText> open_;
+  std::map<std::size_t, std::shared_ptr<const CalledKernel>> callees_;
+};
 
 // ---- Fixed parameters.
 
@@ -123,7 +202,7 @@ std::vector<Kernel> parse_kernels(const Source* source) {
       });
       break;
     }
-  std::vector<Kernel> out;
+  Creator kernels(errors);
   std::map<std::string, Span> names;
   for (std::size_t n = 1; n < parts.size() && !errors.full(); ++n) {
     const std::size_t before = errors.count();
@@ -142,8 +221,9 @@ std::vector<Kernel> parse_kernels(const Source* source) {
                                {}});
     });
     read_body(source, {parts[n].begin() + 1, parts[n].end()}, k, errors);
-    out.push_back(create_checked(std::move(k), errors, before));
+    kernels.add(std::move(k), before);
   }
+  const std::vector<Kernel> out = kernels.run();
   errors.throw_if_any();
   if (out.empty())
     throw Error(Diagnostic{"no-kernel",
@@ -192,7 +272,7 @@ Kernel make_kernel(const MakeKernel& m, const Span& at) {
       expect_end(in, "after the argument");
     });
   read_body(body, lines, k, errors);
-  Kernel out = create_checked(std::move(k), errors, 0);
+  Kernel out = create_checked(std::move(k), {}, errors, 0);
   if (errors.count() == 0)
     for (const auto& [name, value] : m.fixed_parameters)
       errors.guard([&, name = name, value = value] { fix_parameter(out, name, value, at); });

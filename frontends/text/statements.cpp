@@ -60,6 +60,7 @@ void StatementParser::statement(TokenStream& in) {
       return open(std::move(block), first.at);
     }
   }
+  if (first.text == "call" && in.peek(1).kind == Tok::Name && in.at("(", 2)) return kernel_call(in);
   if (!rule(in)) assignment(in);
 }
 
@@ -225,6 +226,38 @@ Assignee StatementParser::assignee(TokenStream& in) {
   if (a.declares && !a.e.as<Var>() && !a.e.as<Load>())
     fail("bad-assignee", a.at, "`{}` cannot declare a temporary", to_string(a.e));
   return a;
+}
+
+/// `call f(n, u=x[i, :])`.
+void StatementParser::kernel_call(TokenStream& in) {
+  Statement s;
+  s.block = open_.empty() ? -1 : open_.back();
+  s.kind = InsnKind::Call;
+  s.calls_kernel = true;
+  const Span begin = in.next().at;
+  const Token name = in.next();
+  in.expect("(", "in the call of a kernel");
+  Exprs arguments;
+  while (!in.at(")")) {
+    Word to;
+    if (in.peek().kind == Tok::Name && in.at("=", 1)) {
+      const Token t = in.next();
+      to = {t.text, t.at};
+      in.next();
+    } else if (!s.argument_names.empty() && !s.argument_names.back().text.empty()) {
+      fail("syntax", in.peek().at, "an argument without a name is after one with a name");
+    }
+    arguments.push_back(parse_expr(in));
+    s.argument_names.push_back(std::move(to));
+    if (!in.accept(",")) break;
+  }
+  const Span end = in.peek().at;
+  in.expect(")", "to close the arguments of a call");
+  s.at = join(begin, end);
+  s.rhs = call(name.text, std::move(arguments), join(name.at, end));
+  if (in.at("{")) s.written_options = std::make_unique<Options>(parse_options(in, false));
+  expect_end(in, "after the call");
+  k_.statements.push_back(std::move(s));
 }
 
 void StatementParser::assignment(TokenStream& in) {

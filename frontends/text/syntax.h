@@ -109,6 +109,8 @@ struct Statement {
   BarrierScope barrier = BarrierScope::Local;
   std::vector<Assignee> lhs;
   Expr rhs;
+  bool calls_kernel = false;
+  std::vector<Word> argument_names;          // of that call: empty ones where they follow the order
   std::unique_ptr<Options> written_options;  // null when there are none, as mostly
   int block = -1;
   Span at;
@@ -201,6 +203,7 @@ class StatementParser {
   void special(TokenStream& in);
   bool rule(TokenStream& in);
   void assignment(TokenStream& in);
+  void kernel_call(TokenStream& in);
   Assignee assignee(TokenStream& in);
 
   KernelText& k_;
@@ -209,7 +212,10 @@ class StatementParser {
   std::map<std::string, Span> rule_places_;
 };
 
+/// Kernels that a kernel may call, by name.
+using Callees = std::map<std::string, std::shared_ptr<const CalledKernel>>;
+
 /// The creation pipeline: see docs/language.md, "From text to kernel".
-Kernel create(KernelText text, Errors& errors);
+Kernel create(KernelText text, const Callees& callees, Errors& errors);
 
 }  // namespace moonloop::text

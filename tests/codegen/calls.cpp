@@ -1,0 +1,69 @@
+// Kernels that call kernels: functions of their own.
+#include "core/model/external.h"
+#include "core/model/print.h"
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kRows = R"(
+kernel rows(n: int32, m: int32, a: float64[m, n], b: float64[m, n], t: float64[m])
+assume n >= 1
+domain {[j]: 0 <= j < m}
+call smooth(n, 0.25, a[j, :], y=b[j, :])
+call total(n, b[j, :], 2*j, t[j])
+
+kernel smooth(n: int32, w: float64, x: in float64[n], y: out float64[n])
+assume n >= 1
+domain {[i]: 1 <= i < n - 1}
+y[0] = x[0]
+y[n-1] = x[n-1]
+y[i] = w*x[i] + 0.5*(1-w)*(x[i-1] + x[i+1])
+
+kernel total(n: int32, x: float64[n], first: in float64[], s: float64[])
+domain {[i]: 0 <= i < n}
+s = first + sum(i, x[i])
+)";
+
+std::vector<Kernel> all_of(const std::string& text) {
+  return parse_kernels(add_source("calls.loop", text));
+}
+
+}  // namespace
+
+TEST_CASE("calls of kernels: functions of C, those that they call first") {
+  const Kernel rows = all_of(kRows)[0];
+  CHECK_GOLDEN("calls.c", generate(rows, Target::C).source);
+  Kernel parallel = rows;
+  parallel.iname_tags["j"] = parse_iname_tag("par").value();
+  CHECK_GOLDEN("calls_openmp.c", generate(parallel, Target::OpenMP).source);
+  CHECK(generate(rows, Target::C).externals.empty());
+}
+
+TEST_CASE("calls of kernels: one function where the kernel is there for itself") {
+  const std::vector<Kernel> all = all_of(kRows);
+  const Program rows = generate(all[0], Target::C), smooth = generate(all[1], Target::C);
+  const std::string text = text_of({rows.pieces, smooth.pieces});
+  CHECK(text.find("\nvoid smooth(") != std::string::npos);
+  CHECK(text.find("static void smooth(") == std::string::npos);
+  CHECK(text.find("static void total(") != std::string::npos);
+  CHECK(text.find("\nvoid smooth(") < text.find("\nvoid rows("));
+  // Two functions of one name are an error.
+  Kernel other = all[1];
+  other.iname_tags["i"] = parse_iname_tag("unr_hint").value();
+  try {
+    text_of({rows.pieces, generate(other, Target::C).pieces});
+    FAIL("there are two functions `smooth`");
+  } catch (const Error& e) { CHECK(e.diagnostic().code == "name-taken"); }
+}
+
+TEST_CASE("calls of kernels: devices, whose kernels they would be, refuse them") {
+  const Kernel rows = all_of(kRows)[0];
+  for (const Target t : {Target::OpenCL, Target::Cuda, Target::Ispc}) {
+    try {
+      generate(rows, t);
+      FAIL("no such call");
+    } catch (const Error& e) { CHECK(e.diagnostic().code == "unsupported"); }
+  }
+}

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/model/kernel.h"
+
+namespace moonloop {
+
+/// `k` with `code`, made by steps of the kernel `name` that it calls, as the function that is
+/// generated for that one. What a call means stays what it was.
+///
+/// Refuses  no-match       `k` calls no such kernel
+///          other-kernel   `code` was not made of it
+///          other-argument its arguments are no longer what the call gives
+Kernel with_callee_code(const Kernel& k, const std::string& name, const Kernel& code);
+
+/// The same for the kernels of a file, or of a script: where one of them calls another one that has
+/// had steps of its own, its code is that of these.
+std::vector<Kernel> linked(std::vector<Kernel> kernels);
+
+}  // namespace moonloop

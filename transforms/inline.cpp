@@ -1,0 +1,64 @@
+#include "transforms/inline.h"
+
+#include <algorithm>
+
+#include "core/model/external.h"
+#include "core/order/check_kernel.h"
+#include "core/order/inline_calls.h"
+#include "core/order/reference.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+
+Kernel inline_kernels(const Kernel& k, const std::vector<std::string>& callees,
+                      const Match& within) {
+  const auto picked = [&](const Instruction& i) {
+    return called_kernel(k, i) && within(k, i) &&
+           (callees.empty() ||
+            std::find(callees.begin(), callees.end(), external_call(k, i)->name) != callees.end());
+  };
+  for (const std::string& name : callees)
+    if (!k.callees.count(name)) {
+      std::vector<std::string> all;
+      for (const auto& [n, callee] : k.callees) all.push_back(n);
+      refuse_for(name, "no-match", k.at, "`{}` calls no kernel `{}`{}", k.name, name,
+                 all.empty() ? "" : "; it calls " + quoted_list(all));
+    }
+  if (std::none_of(k.instructions.begin(), k.instructions.end(),
+                   [&](const InsnPtr& i) { return picked(*i); }))
+    refuse("no-match", k.at, "no selected instruction of `{}` calls a kernel", k.name);
+  return proved(inline_calls(complete(k), picked));
+}
+
+extern const Op inline_op;
+const Op inline_op{
+    .name = "inline",
+    .doc = R"(Puts the statements of called kernels in the places of their calls.
+
+The callee's loops, temporaries and ids keep their names, with a number behind where the caller has
+them. Steps that were done to the callee do not come along: what is put in is the kernel of the source.
+
+Refuses a callee whose temporaries have sizes that are computed in the caller, or initial values that
+it changes, and one that has flat subscripts of an argument.)",
+    .params = {{.name = "callees",
+                .kind = Kind::Names,
+                .help = "the called kernels; all if absent",
+                .positional = true},
+               {.name = "within", .kind = Kind::Match, .help = "the calls; all if absent"}},
+    .example_kernel = R"(kernel rows(n: int32, a: float64[n, n], b: float64[n, n])
+domain {[j]: 0 <= j < n}
+call scale(n, a[j, :], b[j, :])
+
+kernel scale(n: int32, x: in float64[n], y: out float64[n])
+domain {[i]: 0 <= i < n}
+y[i] = 2*x[i]
+)",
+    .example = R"(knl = lp.inline(knl, "scale"))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return inline_kernels(k, a.names("callees"), Match::parse(a.str("within"), a.at()));
+        },
+    .query = {},
+};
+
+}  // namespace moonloop
