@@ -116,7 +116,7 @@ class Compiler {
         load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
     std::vector<Kernel> kernels;
     for (const Kernel& k : all)
-      if (marked.count(k.name)) kernels.push_back(k);
+      if (marked.count(k.name) && file.homes.count(k.name)) kernels.push_back(k);
     if (kernels.empty()) return std::nullopt;
     const Replacement r = replace_routines(
         kernels, file, target_, true, {.resident = o_.resident, .check_claims = o_.check_claims});

@@ -326,6 +326,11 @@ std::vector<Kernel> load_kernels(const Common& c,
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
   kernels = linked(std::move(kernels));
+  if (marked)  // a kernel changes with what it calls
+    for (const Kernel& k : kernels)
+      if (std::any_of(k.callees.begin(), k.callees.end(),
+                      [](const auto& c) { return c.second->code != nullptr; }))
+        marked->insert(k.name);
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;

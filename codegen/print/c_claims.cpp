@@ -200,8 +200,12 @@ void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const 
     if (const auto* l = place->as<Load>()) check_subscripts(*l, insn.at, {}, known);
   }
   if (const Call* c = external_call(k_, insn)) {
-    for (const Expr& e : c->args)
-      if (!as_address(e)) check_reads(e, insn.at, {}, known);
+    const bool kernel = called_kernel(k_, insn) != nullptr;  // which may set what it gets first
+    for (const Expr& e : c->args) {
+      const bool set =
+          kernel && std::any_of(lhs.begin(), lhs.end(), [&](const Expr& l) { return equal(l, e); });
+      if (!as_address(e) && !set) check_reads(e, insn.at, {}, known);
+    }
     return;
   }
   check_reads(rhs, insn.at, {}, known);

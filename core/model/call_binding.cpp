@@ -12,6 +12,7 @@ std::optional<Exprs> strides_in(const Kernel& k, const std::string& array) {
   if (const Temporary* t = k.find_temporary(array))
     return t->shape ? std::optional(strides_of(*t->shape, t->order, t->strides)) : std::nullopt;
   const Argument* a = k.find_arg(array);
+  if (a && a->is_array && a->strides) return *a->strides;
   if (!a || !a->is_array || !a->shape) return std::nullopt;
   return strides_of(*a->shape, a->order, a->strides);
 }

@@ -426,6 +426,29 @@ Expr Binding::whole(const View& v, const Span& at) const {
   return element(v, Exprs(v.lower.size(), Expr(Slice{Expr(), Expr(), lit(1)}, at)), at);
 }
 
+Expr Binding::given(const std::string& name) const {
+  const auto refuse = [&](std::string_view what) {
+    throw NotAlone(Diagnostic{
+        "unsupported", fmt::format("what is passed for `{}` {}", name, what), {at_, {}}, {}, {}});
+  };
+  if (const auto it = arrays_.find(name); it != arrays_.end()) {
+    const View& v = it->second;
+    if (v.whole) return var(v.array, at_);
+    Exprs first;
+    for (const Axis& a : v.axes) {
+      if (!a.fixed && a.step != 1) refuse("has gaps in memory");
+      first.push_back(a.fixed ? a.fixed : a.first);
+    }
+    return load(v.array, first, at_);
+  }
+  if (callee_.variables.at(name).logical && assigned_.count(name))
+    refuse("is a logical variable that is assigned there");
+  if (const auto it = scalars_.find(name); it != scalars_.end()) return it->second;
+  const auto it = names_.find(name);
+  ensure(it != names_.end(), "an argument has a value");
+  return var(it->second, at_);
+}
+
 /// A logical variable, or the argument passed for it, as a condition.
 Expr Binding::truth(const Expr& place) const {
   if (!place.as<Var>() && !place.as<Load>()) return place;
@@ -489,11 +512,34 @@ Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) c
   return e.as<Load>() ? expr(e) : there;
 }
 
+/// What a routine that is a kernel of its own gets for `dummy`.
+Expr Binding::passed_to_kernel(const Expr& e, const Variable& dummy, const Span& at) const {
+  const bool place = e.as<Var>() || e.as<Load>();
+  const auto it = place ? arrays_.find(written_name(e)) : arrays_.end();
+  if (!dummy.array || it == arrays_.end()) return expr(e);
+  const View& v = it->second;
+  Exprs first;
+  for (const Axis& a : v.axes) {
+    if (!a.fixed && a.step != 1)
+      fail("unsupported", at,
+           "`{}`, which a function of its own gets as `{}`, has gaps in memory here", it->first,
+           dummy.name);
+    first.push_back(a.fixed ? a.fixed : a.first);
+  }
+  if (e.as<Load>()) return expr(e);
+  return v.whole ? var(v.array, at) : load(v.array, first, at);
+}
+
 Body Binding::body(const Body& b) const {
   Body out = b;
   for (Statement& s : out) {
     if (auto* c = std::get_if<SubroutineCall>(&s.what)) {
-      for (Expr& a : c->arguments) a = passed(a, c->name, s.at);
+      const Routine* kernel = c->changes ? find_routine(all_, c->name) : nullptr;
+      for (std::size_t n = 0; n < c->arguments.size(); ++n) {
+        Expr& a = c->arguments[n];
+        a = kernel ? passed_to_kernel(a, kernel->variables.at(kernel->arguments[n]), s.at)
+                   : passed(a, c->name, s.at);
+      }
       if (c->result) c->result = expr(c->result);
     } else {
       expressions(s, [&](Expr& e) { e = expr(e); });

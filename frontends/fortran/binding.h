@@ -11,6 +11,12 @@ class NotByAxes : public Error {
   using Error::Error;
 };
 
+/// A call that cannot be one of a function of its own: the body has to be put in its place.
+class NotAlone : public Error {
+ public:
+  using Error::Error;
+};
+
 /// The dummy arguments of a call as the caller has them.
 ///
 /// A scalar is the caller's variable or element, its value where it stays as it is, or a copy. An
@@ -27,6 +33,9 @@ class Binding {
   Body body(const Body& b) const;
   /// A variable of the called routine's own.
   Expr own(const std::string& name) const;
+  /// What is passed for an argument of the called routine, of ours too, where it is a function of
+  /// its own. Fails `unsupported`, NotAlone.
+  Expr given(const std::string& name) const;
   /// The result of a function.
   Expr result() const;
   /// The caller's variables that the called routine assigns.
@@ -64,6 +73,7 @@ class Binding {
 
   Expr expr(const Expr& e) const;
   Expr passed(const Expr& e, const std::string& callee, const Span& at) const;
+  Expr passed_to_kernel(const Expr& e, const Variable& dummy, const Span& at) const;
   Expr truth(const Expr& place) const;
   Expr element(const View& v, const Exprs& index, const Span& at) const;
   Expr whole(const View& v, const Span& at) const;

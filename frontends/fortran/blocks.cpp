@@ -1,3 +1,5 @@
+#include "frontends/fortran/blocks.h"
+
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -122,15 +124,18 @@ void BlockReader::read(const Source* source, int order) {
     at.col = static_cast<int>(line.find('$')) + 1;
     at.len = std::max(1, static_cast<int>(trimmed(line.substr(line.find('$'))).size()));
     std::string_view rest = *found;
+    if (!transform && accept(rest, "noinline") && rest.empty()) {
+      out.apart.push_back(at);
+      continue;
+    }
     const bool begins = accept(rest, "begin");
     if (!begins && !accept(rest, "end"))
-      throw Error(
-          Diagnostic{"syntax",
-                     fmt::format("`{}` begins and ends no block", *found),
-                     {at, {}},
-                     {},
-                     "there are `begin transform`, `end transform`, `begin tagged: NAME` and "
-                     "`end tagged: NAME`"});
+      throw Error(Diagnostic{"syntax",
+                             fmt::format("`{}` begins and ends no block", *found),
+                             {at, {}},
+                             {},
+                             "there are `begin transform`, `end transform`, `begin tagged: NAME`, "
+                             "`end tagged: NAME` and `noinline`"});
     if (accept(rest, "transform") && rest.empty()) {
       if (begins == transform.has_value())
         fail("syntax", at, "this block {}", begins ? "begins within another one" : "never began");

@@ -19,6 +19,7 @@ struct Block {
 struct Blocks {
   std::vector<Block> tagged;
   std::vector<Block> transforms;
+  std::vector<Span> apart;  // lines `noinline`
 };
 
 /// The blocks in a file's comments and in those of the files that it includes, in their order.

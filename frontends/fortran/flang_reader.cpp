@@ -227,7 +227,10 @@ class Units {
     r.at = places_.of(name.source);
     r.elsewhere = elsewhere_;
     r.by_address = by_address(*name.symbol);
-    if (host.empty()) r.home = home_;
+    if (host.empty())
+      r.home = home_;
+    else
+      r.home.routine = home_.routine;
     const UnknownModules around =
         std::exchange(around_, used_by(std::get<fp::SpecificationPart>(s.t)));
     if (!around_.uses.empty()) r.unknown = std::make_shared<const UnknownModules>(around_);

@@ -5,7 +5,8 @@
 
 #include "core/base/diagnostic.h"
 #include "core/base/memory.h"
-#include "frontends/fortran/program.h"
+#include "core/order/check_kernel.h"
+#include "frontends/fortran/lower.h"
 
 namespace moonloop {
 
@@ -76,13 +77,14 @@ void warn_of_unheeded(const fortran::Routine& r, std::vector<FortranFile::Warnin
 /// Calls of routines of the file are their bodies, but for these.
 void warn_of_kept_calls(const fortran::Routine& r, std::vector<FortranFile::Warning>& out) {
   for (const fortran::Routine::KeptCall& k : r.kept_calls)
-    out.push_back({r.name,
-                   {"kept-call",
-                    fmt::format("the call of `{}` in `{}` stays a call of what the file has",
-                                k.callee, r.name),
-                    {k.at, {}},
-                    {{k.why.where.at, k.why.text}},
-                    {}}});
+    out.push_back(
+        {r.name,
+         {k.inlined ? "inlined-call" : "kept-call",
+          fmt::format("the call of `{}` in `{}` {}", k.callee, r.name,
+                      k.inlined ? "is replaced by its body" : "stays a call of what the file has"),
+          {k.at, {}},
+          {{k.why.where.at, k.why.text}},
+          {}}});
 }
 
 /// The errors that do not follow from another one of them, which is their note; each once, also
@@ -113,6 +115,62 @@ bool is_in_fixed_form(const Source* home, const Source* file, const FortranOptio
   return !is_fortran(home->name) || is_fixed_form(home->name, {});
 }
 
+/// Marks the routines that are to be functions of their own.
+void mark_apart(const fortran::Blocks& blocks, std::vector<fortran::Routine>& routines) {
+  for (const Span& at : blocks.apart) {
+    fortran::Routine* found = nullptr;  // the innermost one around, or the one that follows
+    for (fortran::Routine& r : routines) {
+      const FortranFile::Lines& lines = r.home.routine;
+      const bool here = r.at.source && r.at.source->name == at.source->name &&
+                        lines.first - 1 <= at.line && at.line <= lines.last;
+      if (here && (!found || lines.first > found->home.routine.first)) found = &r;
+    }
+    if (!found) fail("syntax", at, "`noinline` is neither in a routine nor on the line before one");
+    found->apart = true;
+  }
+}
+
+/// The routines of a file as kernels, those that others call as such before these.
+class LoweredRoutines {
+ public:
+  LoweredRoutines(std::vector<fortran::Routine>& all, const fortran::Blocks& blocks,
+                  FortranDirectives directives)
+      : all_(all), blocks_(blocks), directives_(directives) {}
+
+  /// Fails with the reasons why it is no kernel.
+  fortran::Lowered& of(std::size_t n) {
+    if (const auto it = done_.find(n); it != done_.end()) return it->second;
+    fortran::Routine& r = all_[n];
+    if (!r.errors.empty()) throw Error(r.errors);
+    std::vector<std::string> outputs;
+    std::map<std::string, std::shared_ptr<const CalledKernel>> callees;
+    for (const std::string& name : fortran::kernels_called(r.body)) {
+      const auto it = std::find_if(all_.begin(), all_.end(),
+                                   [&](const fortran::Routine& f) { return f.name == name; });
+      ensure(it != all_.end(), "a routine that is called as a kernel");
+      const fortran::Lowered& callee = of(static_cast<std::size_t>(it - all_.begin()));
+      outputs.insert(outputs.end(), callee.outputs.begin(), callee.outputs.end());
+      callees.emplace(name, called_[name]);
+    }
+    fortran::settle_independence(r);
+    fortran::Lowered own = fortran::lower(r, blocks_, directives_, callees);
+    for (std::string& text : outputs)
+      if (std::find(own.outputs.begin(), own.outputs.end(), text) == own.outputs.end())
+        own.outputs.push_back(std::move(text));
+    if (r.apart)
+      called_[r.name] = std::make_shared<CalledKernel>(
+          CalledKernel{std::make_shared<Kernel>(complete(own.kernel)), nullptr});
+    return done_.emplace(n, std::move(own)).first->second;
+  }
+
+ private:
+  std::vector<fortran::Routine>& all_;
+  const fortran::Blocks& blocks_;
+  FortranDirectives directives_;
+  std::map<std::size_t, fortran::Lowered> done_;
+  std::map<std::string, std::shared_ptr<const CalledKernel>> called_;  // by routine
+};
+
 /// The file, also where it has no kernel.
 FortranFile read_file(const Source* source, const FortranOptions& options) {
   const fortran::Blocks blocks = fortran::read_blocks(source, options);
@@ -122,25 +180,28 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
     FortranFile::Transform what;
   };
   std::vector<Step> steps;
-  for (fortran::Routine& r : fortran::inline_calls(read(source, options))) try {
-      if (!r.errors.empty()) throw Error(std::move(r.errors));
-      fortran::settle_independence(r);
+  std::vector<fortran::Routine> routines = read(source, options);
+  mark_apart(blocks, routines);
+  routines = fortran::inline_calls(std::move(routines));
+  LoweredRoutines lowered(routines, blocks, options.directives);
+  for (std::size_t n = 0; n < routines.size(); ++n) try {
+      fortran::Routine& r = routines[n];
+      fortran::Lowered& own = lowered.of(n);
       warn_of_unheeded(r, out.warnings);
       warn_of_kept_calls(r, out.warnings);
-      fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
-      out.kernels.push_back(std::move(lowered.kernel));
-      r.home.outputs = std::move(lowered.outputs);
+      out.kernels.push_back(own.kernel);
+      r.home.outputs = own.outputs;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
-      for (auto& s : lowered.steps)
+      for (auto& s : own.steps)
         steps.push_back(
             {s.first,
              {source,
               std::string(static_cast<std::size_t>(s.first - 1), '\n') + std::move(s.second),
               out.kernels.back().name}});
     } catch (const Error& e) {
-      out.left_out.push_back({r.name, r.at, e.diagnostics()});
-      out.warnings.push_back({r.name, warning_of(out.left_out.back())});
+      out.left_out.push_back({routines[n].name, routines[n].at, e.diagnostics()});
+      out.warnings.push_back({routines[n].name, warning_of(out.left_out.back())});
     }
   for (const fortran::Block& b : blocks.transforms)
     steps.push_back({b.order, {b.at.source, fortran::transform_text(b), {}}});

@@ -40,10 +40,13 @@ std::string say_where_stopped(Routine& f) {
   return flag.as<Var>()->name;
 }
 
-void keep_call(Routine& r, const std::string& callee, const Span& at, const Diagnostic& why) {
-  const auto same = [&](const Routine::KeptCall& k) { return k.callee == callee; };
+void keep_call(Routine& r, const std::string& callee, const Span& at, const Diagnostic& why,
+               bool inlined = false) {
+  const auto same = [&](const Routine::KeptCall& k) {
+    return k.callee == callee && k.inlined == inlined;
+  };
   if (std::none_of(r.kept_calls.begin(), r.kept_calls.end(), same))
-    r.kept_calls.push_back({callee, at, why});
+    r.kept_calls.push_back({callee, at, why, inlined});
 }
 
 /// The calls in one routine; the called routines have none of their own.
@@ -104,8 +107,49 @@ class Calls {
          bare_name(name));
   }
 
+  /// The call of a routine that is a kernel of its own, or its body where that cannot be. Its
+  /// value, where it is a function.
+  Expr call_kernel(const Routine& f, Exprs arguments, const Span& at, Body& out) {
+    for (const std::string& name : f.adopted) arguments.push_back(var(name, at));
+    const std::size_t before = out.size();
+    try {
+      return call_alone(f, arguments, at, out);
+    } catch (const NotAlone& e) {
+      keep_call(r_, f.name, at, e.diagnostics().front(), true);
+      out.resize(before);
+      given_up_ = true;
+      return put(f, arguments, at, out);
+    }
+  }
+
+  Expr call_alone(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    const auto refuse = [&](const std::string& what) {
+      throw NotAlone(Diagnostic{"unsupported", what, {at, {}}, {}, {}});
+    };
+    if (may_stop(f.body)) refuse("it may end the program");
+    if (f.function && result_of(f).array) refuse("its result is an array");
+    for (const auto& [name, there] : given_to(f, arguments))
+      if (!there) refuse("its optional `" + name + "` is not given");
+    Body before, after;
+    const Binding b(r_, f, arguments, all_, assigned_, at, before, after);
+    const Uses uses = uses_of(f);
+    SubroutineCall x{f.name, {}};
+    auto changes = std::make_shared<std::vector<bool>>();
+    for (const std::string& name : f.arguments) {
+      x.arguments.push_back(b.given(name));
+      changes->push_back(uses.assigned.count(name) > 0);
+    }
+    x.changes = std::move(changes);
+    assigned_.insert(b.changed().begin(), b.changed().end());
+    append(std::move(before), out);
+    out.push_back({at, std::move(x)});
+    append(std::move(after), out);
+    return f.function ? b.result() : Expr();
+  }
+
   /// Its body, or its call where its arrays have other axes than the caller's.
   Expr put_function(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    if (f.apart) return call_kernel(f, arguments, at, out);
     if (!f.by_address || !f.by_address->gives) return put(f, arguments, at, out);
     const std::size_t before = out.size();
     try {
@@ -183,10 +227,14 @@ class Calls {
   }
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
-    SubroutineCall x{c.name, {}, {}, c.output};
+    SubroutineCall x{c.name, {}, {}, c.output, c.changes};
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
     const Routine* f = find_routine(all_, c.name);
     const bool inside = f && !outside_.contains(c.name);
+    if (inside && f->apart) {
+      call_kernel(*f, x.arguments, at, out);
+      return;
+    }
     if (inside && f->by_address && !f->function) {
       if (put_where_it_fits(*f, x, at, out)) return;
     } else if (inside) {
@@ -328,9 +376,12 @@ class Inlining {
     assigned_.emplace(all_);
     for (std::size_t i = 0; i < all_.size(); ++i) finish(i);
     std::erase_if(all_, [](const Routine& r) {
-      return r.elsewhere || (!r.host.empty() && r.errors.empty());
+      return r.elsewhere || (!r.host.empty() && r.errors.empty() && !r.apart);
     });
-    for (Routine& r : all_) r.name = bare_name(r.name);
+    for (Routine& r : all_) {
+      r.name = r.apart ? kernel_name(r.name) : bare_name(r.name);
+      if (r.apart && !r.host.empty()) r.home = {};  // no other file calls it
+    }
     return std::move(all_);
   }
 
@@ -395,8 +446,42 @@ class Inlining {
         expand_arrays(r, all_);
         Calls(r, all_, *assigned_, outside).run();
         remove_early_exits(r);
+        if (r.apart && !r.host.empty()) adopt_host(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
+  }
+
+  /// Makes arguments of the variables of the routine around that a kernel of its own uses.
+  static void adopt_host(Routine& r) {
+    const Uses uses = uses_of(r);
+    std::set<std::string> used = uses.assigned;
+    used.insert(uses.read.begin(), uses.read.end());
+    used.insert(uses.loops.begin(), uses.loops.end());
+    for (const std::string& a : r.arguments) used.insert(a);
+    for (bool more = true; more;) {  // bounds need others
+      const std::size_t before = used.size();
+      for (const auto& [name, v] : r.variables)
+        for (const Bounds& b : v.bounds)
+          for (const Expr& e : {b.lower, b.upper})
+            if (e && used.count(name)) collect_vars(e, used);
+      more = used.size() > before;
+    }
+    for (auto& [name, v] : r.variables) {
+      if (!v.host || !used.count(name)) continue;
+      v.host = false;
+      if (v.constant && !v.dummy) continue;  // a table
+      if (v.optional || (!v.outer && !v.dummy && (v.allocatable || v.pointer)))
+        fail("unsupported", r.at,
+             "`{}` of the routine around, which `{}` uses, is not supported for a function of its "
+             "own",
+             name, bare_name(r.name));
+      v.dummy = true;
+      v.intent = Intent::Unknown;
+      if (!is_ours(v) && !v.outer) r.adopted.push_back(name);
+      if (std::find(r.arguments.begin(), r.arguments.end(), name) == r.arguments.end())
+        r.arguments.push_back(name);
+    }
+    std::erase_if(r.variables, [](const auto& v) { return v.second.host; });
   }
 
   /// Puts conversions to their types around the values of functions that are called `outside`, as

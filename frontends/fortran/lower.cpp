@@ -1,3 +1,5 @@
+#include "frontends/fortran/lower.h"
+
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
@@ -21,8 +23,9 @@ using text::Word;
 
 class Lowering {
  public:
-  Lowering(const Routine& routine, const Blocks& blocks, FortranDirectives directives)
-      : r_(routine), blocks_(blocks), directives_(directives) {
+  Lowering(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+           const text::Callees& callees)
+      : r_(routine), blocks_(blocks), directives_(directives), callees_(callees) {
     if (directives == FortranDirectives::Ignore) drop_directives(r_.body);
   }
 
@@ -50,7 +53,7 @@ class Lowering {
     statements(body, -1, {});
     text::Errors errors;
     Lowered out;
-    errors.guard([&] { out.kernel = create(std::move(k_), {}, errors); });
+    errors.guard([&] { out.kernel = create(std::move(k_), callees_, errors); });
     errors.throw_if_any();
     out.kernel.claims.push_back(in_bounds());
     out.steps = std::move(steps_);
@@ -470,8 +473,33 @@ class Lowering {
     return type == Type(Scalar::I32) ? Expr(Cast{type, now}, a.at()) : now;
   }
 
+  /// A call of a routine that is a kernel too.
+  void kernel_call(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
+    const std::string name = kernel_name(x.name);
+    const Kernel& callee = *callees_.at(name)->meaning;
+    Exprs given;
+    for (std::size_t n = 0; n < x.arguments.size(); ++n) {
+      const Expr& a = x.arguments[n];
+      if (x.changes->at(n)) no_loop_variable(a, loops, at);
+      const bool array = callee.args.at(n).is_array && !callee.args[n].shape->empty();
+      if (!array) {
+        given.push_back(value(a, loops));
+      } else if (a.as<Var>()) {
+        given.push_back(address(written_name(a), {}, at));
+      } else {
+        given.push_back(address(written_name(a), value(a, loops).as<Load>()->index, at));
+      }
+    }
+    text::Statement s;
+    s.kind = InsnKind::Call;
+    s.calls_kernel = true;
+    s.argument_names.resize(given.size());
+    add(std::move(s), call(name, std::move(given), at), block, at);
+  }
+
   /// Calls keep their order by a variable that all of them write.
   void external(SubroutineCall x, int block, const Values& loops, const Span& at) {
+    if (x.changes) return kernel_call(x, block, loops, at);
     if (x.output) x.name = output_routine(*x.output);
     Exprs arguments;
     text::Statement s;
@@ -702,6 +730,7 @@ class Lowering {
   Routine r_;  // with the arrays that it needs besides
   const Blocks& blocks_;
   FortranDirectives directives_;
+  const text::Callees& callees_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
   std::vector<std::string> outputs_;
@@ -721,8 +750,9 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives) {
-  return Lowering(routine, blocks, directives).run();
+Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+              const std::map<std::string, std::shared_ptr<const CalledKernel>>& callees) {
+  return Lowering(routine, blocks, directives, callees).run();
 }
 
 }  // namespace moonloop::fortran

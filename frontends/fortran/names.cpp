@@ -23,6 +23,12 @@ std::string bare_name(const std::string& routine) {
   return module == std::string::npos ? routine : routine.substr(module + 2);
 }
 
+std::string kernel_name(const std::string& routine) {
+  std::string out = bare_name(routine);
+  std::replace(out.begin(), out.end(), '%', '_');
+  return out;
+}
+
 std::string fresh_name(const Routine& routine, const std::string& base) {
   if (!routine.variables.count(base)) return base;
   const std::string stem = stem_of(base);
@@ -113,8 +119,8 @@ const Variable* find_outer(const Routine& routine, const std::string& key) {
 }
 
 bool may_change(const SubroutineCall& call, const Variable& outer) {
-  if (call.output || !outer.outer || outer.constant || outer.extent || !outer.lower_of.empty() ||
-      !outer.entry_of.empty())
+  if (call.output || call.changes || !outer.outer || outer.constant || outer.extent ||
+      !outer.lower_of.empty() || !outer.entry_of.empty())
     return false;
   return outer.array || !call.name.starts_with("mpi_");
 }

@@ -8,6 +8,8 @@ std::string stem_of(const std::string& name);
 
 /// A routine's name without the module that it is in.
 std::string bare_name(const std::string& routine);
+/// The same as a kernel's name: `solve_step` for `step` in `solve`.
+std::string kernel_name(const std::string& routine);
 
 /// A name like `base` that no variable has, `base_1` where one has it.
 std::string fresh_name(const Routine& routine, const std::string& base);

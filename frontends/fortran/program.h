@@ -8,7 +8,6 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/kernel.h"
-#include "frontends/fortran/blocks.h"
 #include "frontends/fortran/directive.h"
 #include "frontends/fortran/fortran.h"
 
@@ -115,6 +114,8 @@ struct SubroutineCall {
   Exprs arguments;
   Expr result = {};
   std::shared_ptr<const Output> output = {};
+  /// Of a routine of the input that is a kernel of its own: which arguments it may change.
+  std::shared_ptr<const std::vector<bool>> changes = {};
 };
 /// A statement that prints, in Fortran, and the declarations of the names in it: `a1`, `a2` and so
 /// on for the values.
@@ -174,17 +175,23 @@ struct Routine {
   std::vector<WithoutEffect> without_effect;
   std::vector<Span> independent;  // IVDEP
   bool elsewhere = false;         // in a file that is read for its modules
+  /// Its calls stay calls, of the kernel that it is; within another routine, with that one's
+  /// variables as further arguments.
+  bool apart = false;
+  std::vector<std::string> adopted;
   /// How it can be called where it is no kernel: by the addresses of its arguments, as a routine of
   /// another file. Null: it cannot.
   struct ByAddress {
     std::optional<Type> gives;  // a function
   };
   std::optional<ByAddress> by_address;
-  /// Calls of routines of the input that stay calls, each callee once, and what is in the way.
+  /// Calls of routines of the input that stay calls, or are bodies although the routine is `apart`;
+  /// each callee once, and what is in the way.
   struct KeptCall {
     std::string callee;
     Span at;
     Diagnostic why;
+    bool inlined = false;
   };
   std::vector<KeptCall> kept_calls;
   std::shared_ptr<const UnknownModules> unknown;
@@ -237,14 +244,5 @@ void settle_independence(Routine& routine);
 /// Writes the private variables and the reductions of directives out, where these mean more than a
 /// loop's own scalars and sums.
 void share_data(Routine& routine);
-
-/// A routine as a kernel in Fortran's order, the demands of its directives (Lua by line), and
-/// routines in Fortran that do its output.
-struct Lowered {
-  Kernel kernel;
-  std::vector<std::pair<int, std::string>> steps;
-  std::vector<std::string> outputs;
-};
-Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives);
 
 }  // namespace moonloop::fortran

@@ -145,6 +145,15 @@ Uses uses_of(const Routine& routine) {
   return out;
 }
 
+std::set<std::string> kernels_called(const Body& b) {
+  std::set<std::string> out;
+  each(b, [&](const Statement& s) {
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && c->changes)
+      out.insert(kernel_name(c->name));
+  });
+  return out;
+}
+
 std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {
   std::vector<std::pair<std::string, Span>> out;
   for (Statement s : b) {

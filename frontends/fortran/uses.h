@@ -14,6 +14,7 @@ Uses uses_of(const Routine& routine);
 
 /// Whether a call may change its argument of this number.
 inline bool may_change_argument(const SubroutineCall& c, std::size_t number) {
+  if (c.changes) return c.changes->at(number);
   return !c.output || (c.output->into && number == 0);
 }
 
@@ -97,6 +98,9 @@ void each(const Body& body, const F& visit) {
 
 /// The subroutines and functions that statements call, with the places; not intrinsics.
 std::vector<std::pair<std::string, Span>> calls_of(const Body& b);
+
+/// The routines, by their bare names, that statements call as kernels of their own.
+std::set<std::string> kernels_called(const Body& b);
 
 /// The variable or element, or section, that `e` is in `r`; null for other expressions. A logical
 /// one is compared with 0, see program.h.

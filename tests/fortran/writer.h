@@ -22,7 +22,8 @@ class Writer {
         state_(state),
         calls_(state && seed % 2 == 1),
         directed_(!state && seed % 3 == 0),
-        texts_(seed % 4 == 2) {}
+        texts_(seed % 4 == 2),
+        apart_(!state && seed % 5 == 1) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
@@ -99,7 +100,16 @@ end subroutine
                   "rest(2) + p%one + p%two + h(1)");
     if (texts_) line(1, "s(2) = s(2) + worth(word // list(2)) + 0.5d0*worth(other // list(1))");
     if (state_) line(1, "deallocate (own)");
-    return out_ + kContained + "end subroutine\n";
+    return out_ + contained() + "end subroutine\n";
+  }
+
+  std::string contained() const {
+    std::string out = kContained;
+    if (!apart_) return out;
+    for (const char* head : {"  subroutine mix", "  subroutine bump", "  subroutine spell",
+                             "  pure integer function worth", "  pure real(8) function blend"})
+      out.insert(out.find(head), "  !$moonloop noinline\n");
+    return out;
   }
 
   /// What each routine contains.
@@ -317,7 +327,7 @@ end subroutine
   void text(int depth) {
     const std::string i = index();
     switch (pick(11)) {
-      case 0: return line(depth, "y = 1 + mod(abs(" + integer(1) + "), 4)");
+      case 0: return line(depth, "y = 1 + mod(abs(" + integer(1) + "), 3)");
       case 1: return line(depth, "list(1 + mod(y, 3)) = " + text_value(2));
       case 2: return line(depth, "list(:2) = " + text_value(1, "list"));
       case 3:
@@ -697,6 +707,7 @@ end subroutine
   bool state_, calls_;
   bool directed_;  // with loops in parallel, and without jumps, which make proofs long
   bool texts_;
+  bool apart_;  // some of what they contain is to be functions of their own
   std::string out_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around

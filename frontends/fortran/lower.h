@@ -1,0 +1,24 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontends/fortran/blocks.h"
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// A routine as a kernel in Fortran's order, the demands of its directives (Lua by line), and
+/// routines in Fortran that do its output.
+struct Lowered {
+  Kernel kernel;
+  std::vector<std::pair<int, std::string>> steps;
+  std::vector<std::string> outputs;
+};
+/// `callees`: kernels, by name, for those routines that are called as such.
+Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+              const std::map<std::string, std::shared_ptr<const CalledKernel>>& callees);
+
+}  // namespace moonloop::fortran
