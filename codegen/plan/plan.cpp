@@ -59,17 +59,37 @@ bool differs_by_item(const Kernel& k, const Expr& condition) {
   });
 }
 
+/// What a function that work-items call cannot have.
+void check_called(const Kernel& k, Target target, const Instruction& caller) {
+  const auto refuse = [&](const Span& at, const std::string& what) {
+    throw Error(
+        Diagnostic{"unsupported",
+                   fmt::format("instruction `{}`: work-items of target `{}` cannot call `{}`, {}",
+                               caller.id, to_string(target), k.name, what),
+                   {caller.at, {}},
+                   {{at ? at : k.at, "here"}},
+                   "lp.inline puts its statements in the place of the call"});
+  };
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (tag.kind == TagKind::Group || is_work_item(&tag))
+      refuse(tag.at, fmt::format("whose loop `{}` is tagged `{}`", iname, tag.text));
+  for (const InsnPtr& i : k.instructions) {
+    if (i->atomic != Atomicity::None) refuse(i->at, "which has atomic updates");
+    if (i->kind == InsnKind::Barrier) refuse(i->at, "which has a barrier");
+    if (const CalledKernel* called = called_kernel(k, *i))
+      check_called(called->code ? *called->code : *called->meaning, target, caller);
+    else if (const Call* c = external_call(k, *i))
+      refuse(i->at, fmt::format("which calls the external `{}`", c->name));
+  }
+}
+
 /// What devices have no words for, wherever it stands in the kernel.
 void check_device(const Kernel& k, Target target) {
   for (const InsnPtr& insn : k.instructions) {
-    if (called_kernel(k, *insn))
-      throw Error(
-          Diagnostic{"unsupported",
-                     fmt::format("instruction `{}`: target `{}` cannot call the kernel `{}`",
-                                 insn->id, to_string(target), external_call(k, *insn)->name),
-                     {insn->at, {}},
-                     {},
-                     "lp.inline puts its statements here"});
+    if (const CalledKernel* called = called_kernel(k, *insn)) {
+      check_called(called->code ? *called->code : *called->meaning, target, *insn);
+      continue;
+    }
     if (const Call* c = external_call(k, *insn))
       fail("unsupported", insn->at,
            "instruction `{}`: target `{}` cannot call `{}`, which is external", insn->id,

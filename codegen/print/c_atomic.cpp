@@ -7,7 +7,11 @@
 namespace moonloop {
 
 std::string CPrinter::space_of(const std::string& variable) const {
-  if (helpers_.language() == Language::Cuda || has_gangs()) return "";
+  if (helpers_.language() != Language::OpenCL) return "";
+  if (outermost_ != this) {
+    const auto given = spaces_.find(variable);
+    return given == spaces_.end() ? "__private " : given->second;
+  }
   return plan_.lies_in(variable, AddressSpace::Private) ? "__private "
          : plan_.lies_in(variable, AddressSpace::Local) ? dialect_.local_prefix()
                                                         : dialect_.global_prefix();

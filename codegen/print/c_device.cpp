@@ -85,6 +85,7 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
   Pieces text{{}, records(), {}, tables + (tables.empty() ? "" : "\n") + body};
   for (const auto& [helper, definition] : helpers_.functions())
     text.definitions.push_back(definition + "\n");
+  text.definitions.insert(text.definitions.end(), device_texts_.begin(), device_texts_.end());
   out.extensions = dialect_.extensions(helpers_.features());
   text.definitions.insert(text.definitions.begin(), dialect_.prelude(helpers_.features()));
   if (host_arrays && resident) text.definitions.emplace_back(kCudaResidency);

@@ -93,6 +93,13 @@ class Helpers {
   void use(Feature f) { features_.insert(f); }
   const std::set<Feature>& features() const { return features_; }
 
+  /// Takes over what the text of another function needs.
+  void add(const Helpers& o) {
+    functions_.insert(o.functions_.begin(), o.functions_.end());
+    headers_.insert(o.headers_.begin(), o.headers_.end());
+    features_.insert(o.features_.begin(), o.features_.end());
+  }
+
   const std::map<std::string, std::string>& functions() const { return functions_; }
   const std::set<std::string>& headers() const { return headers_; }
 

@@ -120,6 +120,9 @@ class CPrinter {
                 const std::function<std::string(const std::string& old)>& value);
   void external(const Instruction& insn, const Exprs& lhs, const Call& call);
   void kernel_call(const Exprs& lhs, const Call& call);
+  std::string device_function(const Call& call, const std::vector<std::string>& spaces);
+  std::string device_callee(Block program, const std::string& function,
+                            const std::vector<std::string>& spaces);
   void tuple(const Exprs& lhs, const Expr& rhs, bool one_statement);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
@@ -195,6 +198,12 @@ class CPrinter {
   bool called_;                    // by other functions of the unit, not from elsewhere
   bool in_guard_ = false;          // the expression that is checked is a guard's
   std::set<std::string> has_set_;  // with them: variables that say which elements have a value
+  // On devices, functions of kernels that are called: names by kernel and memory of arguments, and
+  // texts, those that others call first. They are the outermost printer's.
+  std::map<std::string, std::string> device_functions_;
+  std::vector<std::string> device_texts_;
+  CPrinter* outermost_ = this;
+  std::map<std::string, std::string> spaces_;              // of arguments, in such a function
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };
 

@@ -58,12 +58,41 @@ TEST_CASE("calls of kernels: one function where the kernel is there for itself")
   } catch (const Error& e) { CHECK(e.diagnostic().code == "name-taken"); }
 }
 
-TEST_CASE("calls of kernels: devices, whose kernels they would be, refuse them") {
-  const Kernel rows = all_of(kRows)[0];
-  for (const Target t : {Target::OpenCL, Target::Cuda, Target::Ispc}) {
+TEST_CASE("calls of kernels: functions for work-items") {
+  Kernel rows = all_of(kRows)[0];
+  rows.iname_tags["j"] = parse_iname_tag("g.0").value();
+  CHECK_GOLDEN("calls.cl", generate(rows, Target::OpenCL).source);
+  CHECK_GOLDEN("calls.cu", generate(rows, Target::Cuda).source);
+}
+
+TEST_CASE("calls of kernels: what work-items cannot call is named") {
+  const auto refused = [](const std::string& callee, Target t) {
+    const Kernel k = all_of(
+        "kernel f(n: int32, a: float64[n, 4])\ndomain {[j]: 0 <= j < n}\n"
+        "tag j: g.0\ncall g(n, a[j, :])\n" +
+        callee)[0];
     try {
-      generate(rows, t);
-      FAIL("no such call");
-    } catch (const Error& e) { CHECK(e.diagnostic().code == "unsupported"); }
-  }
+      generate(k, t);
+    } catch (const Error& e) {
+      CHECK(e.diagnostic().code == "unsupported");
+      return e.diagnostic().text;
+    }
+    return std::string("no error");
+  };
+  const std::string head = "kernel g(n: int32, x: float64[4])\ndomain {[i]: 0 <= i < 4}\n";
+  CHECK(refused(head + "x[i] = n", Target::OpenCL) == "no error");
+  CHECK(refused(head + "tag i: l.0\nx[i] = n", Target::OpenCL) ==
+        "instruction `insn`: work-items of target `opencl` cannot call `g`, whose loop `i` is "
+        "tagged `l.0`");
+  CHECK(
+      refused(head + "x[0] = x[0] + i {atomic}", Target::Cuda) ==
+      "instruction `insn`: work-items of target `cuda` cannot call `g`, which has atomic updates");
+  CHECK(refused(head + "external h\nx = h(address(x))\n", Target::OpenCL) ==
+        "instruction `insn`: work-items of target `opencl` cannot call `g`, which calls the "
+        "external `h`");
+  CHECK(refused(head + "temp t: float64[2] init=(1, 2) read_only\nx[i] = t[i // 2]",
+                Target::OpenCL) ==
+        "`t` of `g`, which target `opencl` would call, has initial values");
+  CHECK(refused(head + "x[i] = n", Target::Ispc) ==
+        "instruction `insn` calls `g`, which target `ispc` cannot");
 }

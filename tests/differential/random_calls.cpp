@@ -32,8 +32,12 @@ struct Counts {
 
 class CallChain {
  public:
-  CallChain(std::uint64_t seed, Counts& counts, std::vector<Problem>& problems)
-      : seed_(seed), random_(seed ^ 0x63616c6c73u), counts_(counts), problems_(problems) {}
+  CallChain(std::uint64_t seed, Flavour flavour, Counts& counts, std::vector<Problem>& problems)
+      : seed_(seed),
+        flavour_(flavour),
+        random_(seed ^ 0x63616c6c73u),
+        counts_(counts),
+        problems_(problems) {}
 
   void run() {
     text_ = random_kernel(random_, fmt::format("k{}", seed_));
@@ -50,11 +54,16 @@ class CallChain {
     for (int i = random_.below(3); i > 0; --i) caller_step();
     for (int i = random_.between(1, 3); i > 0; --i) outline();
     if (result_.callees.empty()) return;
-    for (int i = random_.below(4); i > 0; --i) caller_step();
+    for (int i = random_.below(flavour_ == Flavour::Host ? 4 : 8); i > 0; --i) caller_step();
     const auto callees = result_.callees;
     for (const auto& [name, called] : callees) callee_steps(name, *called->meaning);
-    if (random_.chance(30)) step({"inline", {}, {}}, counts_.inlined);
-    compare(original);
+    if (random_.chance(flavour_ == Flavour::Host ? 30 : 10))
+      step({"inline", {}, {}}, counts_.inlined);
+    if (flavour_ == Flavour::Host)
+      compare(original);
+    else
+      run_on_device({{seed_, text_, steps_, {}, original, result_}}, device_, problems_);
+    counts_.ran += device_.run;
   }
 
  private:
@@ -75,7 +84,7 @@ class CallChain {
 
   void caller_step() {
     if (result_.inames().empty()) return;
-    step(random_step(random_, result_, Flavour::Host), counts_.caller_steps);
+    step(random_step(random_, result_, flavour_), counts_.caller_steps);
   }
 
   void outline() {
@@ -153,7 +162,9 @@ class CallChain {
   }
 
   std::uint64_t seed_;
+  Flavour flavour_;
   Random random_;
+  Statistics device_;
   Counts& counts_;
   std::vector<Problem>& problems_;
   std::string text_;
@@ -167,21 +178,17 @@ long number(const char* name, long otherwise) {
   return given ? std::strtol(given, nullptr, 10) : otherwise;
 }
 
-}  // namespace
-
-TEST_CASE("differential: calls: kernels taken out of others compute the same") {
-  ::setenv("OMP_NUM_THREADS", "3", 1);
-  const long wanted = number("MOONLOOP_PAIRS", 60);
+void run_chains(Flavour flavour, long wanted) {
   auto seed = static_cast<std::uint64_t>(number("MOONLOOP_SEED", 1));
   Counts counts;
   std::vector<Problem> problems;
   for (long done = 0; done < wanted; ++done, ++seed) {
     if (std::getenv("MOONLOOP_VERBOSE")) fmt::print("seed {}\n", seed), std::fflush(stdout);
-    CallChain(seed, counts, problems).run();
+    CallChain(seed, flavour, counts, problems).run();
   }
   fmt::print(
-      "outlined {}, refused {}, steps of callers {}, of callees {}, inlined {}, ran {}, no "
-      "code {}, invalid {}\n",
+      "outlined {}, refused {}, steps of callers {}, of callees {}, inlined {}, ran {}, no code "
+      "{}, invalid {}\n",
       counts.outlined, counts.refused, counts.caller_steps, counts.callee_steps, counts.inlined,
       counts.ran, counts.no_code, counts.invalid);
   for (const Problem& p : problems) fmt::print("\n{}", p.str());
@@ -191,6 +198,18 @@ TEST_CASE("differential: calls: kernels taken out of others compute the same") {
     CHECK(counts.callee_steps > wanted / 10);
     CHECK(counts.ran > wanted / 3);
   }
+}
+
+}  // namespace
+
+TEST_CASE("differential: calls: kernels taken out of others compute the same") {
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  run_chains(Flavour::Host, number("MOONLOOP_PAIRS", 60));
+}
+
+TEST_CASE("differential: devices: calls of kernels compute the same") {
+  ::setenv("POCL_WORK_GROUP_METHOD", "workitemrepl", 0);
+  run_chains(Flavour::Device, number("MOONLOOP_PAIRS", 60));
 }
 
 }  // namespace moonloop::differential
