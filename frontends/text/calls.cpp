@@ -39,6 +39,35 @@ Exprs in_order(const Statement& s, const Kernel& callee) {
   return out;
 }
 
+/// The same where what the callee writes is on the left: the others, and those that it reads too,
+/// are on the right.
+Exprs by_results(const Statement& s, const Kernel& callee) {
+  const Exprs& given = s.rhs.as<Call>()->args;
+  const std::vector<Intent> goes = intents(callee);
+  const auto count = [&](Intent without) {
+    return static_cast<std::size_t>(std::count_if(
+        goes.begin(), goes.end(), [&](Intent i) { return i != without; }));
+  };
+  if (given.size() != count(Intent::Out))
+    fail("wrong-arg-count", s.at, "`{}` reads {} of its arguments, got {}", callee.name,
+         count(Intent::Out), given.size());
+  if (s.lhs.size() != count(Intent::In))
+    fail("wrong-result-count", s.at, "`{}` writes {} of its arguments, found {} assignee{}",
+         callee.name, count(Intent::In), s.lhs.size(), s.lhs.size() == 1 ? "" : "s");
+  Exprs out;
+  std::size_t in = 0, result = 0;
+  for (std::size_t n = 0; n < goes.size(); ++n) {
+    const Expr read = goes[n] != Intent::Out ? given[in++] : Expr();
+    const Assignee* written = goes[n] != Intent::In ? &s.lhs[result++] : nullptr;
+    if (read && written && !equal(read, written->e))
+      fail("bad-operand", read.at(),
+           "`{}` changes its argument `{}`: `{}` is on the right, and `{}` on the left", callee.name,
+           callee.args[n].name, to_string(read), to_string(written->e));
+    out.push_back(written ? written->e : read);
+  }
+  return out;
+}
+
 /// Fails unless the axes of `l` with slices step as those of the argument do.
 void require_steps(const Expr& e, const Load& l, const Argument& to, const Kernel& callee,
                    const std::map<std::string, Expr>& scalars, const Exprs& whole) {
@@ -71,6 +100,12 @@ Expr address_of(const Expr& e, const Argument& to, const Kernel& callee,
   };
   if (const Exprs* a = as_address(e)) return known(a->front().as<Var>()->name), e;
   if (const auto* v = e.as<Var>()) return known(v->name), address(v->name, {}, e.at());
+  if (e.as<SubArray>())
+    throw Error(Diagnostic{"unsupported",
+                           fmt::format("the sub-array `{}` in the call of a kernel", to_string(e)),
+                           {e.at(), {}},
+                           {},
+                           "write it with slices, as in `a[i, :]`"});
   const auto* l = e.as<Load>();
   const std::size_t rank = to.shape.value().size();
   const auto slices = l ? std::count_if(l->index.begin(), l->index.end(),
@@ -103,7 +138,7 @@ Expr address_of(const Expr& e, const Argument& to, const Kernel& callee,
 }  // namespace
 
 void bind_call(Statement& s, const Kernel& callee, const StridesOf& strides) {
-  Exprs given = in_order(s, callee);
+  Exprs given = s.by_results ? by_results(s, callee) : in_order(s, callee);
   std::map<std::string, Expr> scalars;
   for (std::size_t n = 0; n < given.size(); ++n)
     if (!callee.args[n].is_array) scalars.emplace(callee.args[n].name, given[n]);

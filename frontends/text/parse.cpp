@@ -60,13 +60,16 @@ Kernel create_checked(KernelText k, const Callees& callees, Errors& errors, std:
 /// The kernels of a file. One that calls others is created after them.
 class Creator {
  public:
-  explicit Creator(Errors& errors) : errors_(errors) {}
+  /// `kernels`: the names of all.
+  Creator(std::set<std::string> kernels, Errors& errors)
+      : kernels_(std::move(kernels)), errors_(errors) {}
 
   /// `before`: how many errors there were when its text began.
   void add(KernelText k, std::size_t before) {
     const std::size_t place = out_.size();
     out_.emplace_back();
     names_.emplace(k.name, place);
+    find_calls(k);
     if (calls_of(k).empty())
       out_[place] = create_checked(std::move(k), {}, errors_, before);
     else if (errors_.count() == before)
@@ -79,6 +82,20 @@ class Creator {
   }
 
  private:
+  /// `y[i, :] = f(x[i, :])`, where `f` is a kernel.
+  void find_calls(KernelText& k) const {
+    for (Statement& s : k.statements) {
+      const auto* c = s.rhs ? s.rhs.as<Call>() : nullptr;
+      if (!c || s.calls_kernel || !kernels_.contains(c->name) || find_function(c->name)) continue;
+      const auto is_it = [&](const Rule& r) { return r.name == c->name; };
+      if (std::any_of(k.rules.begin(), k.rules.end(), is_it) || k.externals.count(c->name))
+        continue;
+      s.kind = InsnKind::Call;
+      s.calls_kernel = s.by_results = true;
+      s.argument_names.resize(c->args.size());
+    }
+  }
+
   static std::map<std::string, Span> calls_of(const KernelText& k) {
     std::map<std::string, Span> out;
     for (const Statement& s : k.statements)
@@ -128,6 +145,7 @@ class Creator {
     return out;
   }
 
+  std::set<std::string> kernels_;
   Errors& errors_;
   std::vector<Kernel> out_;
   std::map<std::string, std::size_t> names_;
@@ -202,7 +220,15 @@ std::vector<Kernel> parse_kernels(const Source* source) {
       });
       break;
     }
-  Creator kernels(errors);
+  std::set<std::string> all;
+  Errors again;  // they are reported in their place
+  for (std::size_t n = 1; n < parts.size(); ++n)
+    again.guard([&] {
+      const std::vector<Token> head =
+          tokenize(source, parts[n].front().begin, parts[n].front().end);
+      if (head.size() > 1) all.insert(head[1].text);
+    });
+  Creator kernels(std::move(all), errors);
   std::map<std::string, Span> names;
   for (std::size_t n = 1; n < parts.size() && !errors.full(); ++n) {
     const std::size_t before = errors.count();

@@ -110,6 +110,7 @@ struct Statement {
   std::vector<Assignee> lhs;
   Expr rhs;
   bool calls_kernel = false;
+  bool by_results = false;  // that call has what it gives on the left, `y[i, :] = f(x[i, :])`
   std::vector<Word> argument_names;          // of that call: empty ones where they follow the order
   std::unique_ptr<Options> written_options;  // null when there are none, as mostly
   int block = -1;

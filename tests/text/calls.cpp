@@ -70,3 +70,28 @@ TEST_CASE("calls: a column of an array whose first axis is contiguous") {
                         "domain {[j]: 0 <= j < n}\ncall scale(n, a[:, j], b[:, j], 2.0)") ==
         "no error");
 }
+
+TEST_CASE("calls: what the kernel writes is on the left, as Loo.py has it") {
+  const std::string total = "kernel total(n: int32, x: float64[n], s: float64[])\n"
+                            "domain {[i]: 0 <= i < n}\ns = s + sum(i, x[i])\n";
+  const auto after = [&](const std::string& body) {
+    return errors(kScale + total +
+                  "kernel f(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n])\n"
+                  "domain {[j]: 0 <= j < n}\n" +
+                  body);
+  };
+  CHECK(after("b[j, :] = scale(n, a[j, :], 2.0)\nc[j] = total(n, b[j, :], c[j])") == "no error");
+  const Kernel k = parse_all(kScale +
+                             "kernel f(n: int32, a: float64[n, n], b: float64[n, n])\n"
+                             "domain {[j]: 0 <= j < n}\nb[j, :] = scale(n, a[j, :], 2.0)")[1];
+  CHECK(print_kernel(k).find("call scale(n, address(a[j, 0]), address(b[j, 0]), 2.0)") !=
+        std::string::npos);
+  CHECK(after("b[j, :] = scale(n, a[j, :])") ==
+        "9:1 wrong-arg-count: `scale` reads 3 of its arguments, got 2");
+  CHECK(after("scale(n, a[j, :], 2.0)") ==
+        "9:1 wrong-result-count: `scale` writes 1 of its arguments, found 0 assignees");
+  CHECK(after("c[j] = total(n, b[j, :], c[0])") ==
+        "9:26 bad-operand: `total` changes its argument `s`: `c[0]` is on the right, and `c[j]` on "
+        "the left");
+  CHECK(after("[i]: b[j, i] = scale(n, a[j, :], 2.0)\n").find("no error") == std::string::npos);
+}
