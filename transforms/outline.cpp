@@ -44,6 +44,9 @@ class Outlining {
 
  private:
   bool is_inside(const Instruction& i) const { return inside_.count(i.id) > 0; }
+  bool goes_alone(const std::string& iname) const {
+    return inner_.count(iname) > 0 && shared_.count(iname) == 0;
+  }
 
   /// The loops that stay, and those that go along.
   void loops() {
@@ -62,16 +65,24 @@ class Outlining {
         refuse("other-loops", insn.at,
                "`{}` and `{}` are in different loops that other statements need: ({}) and ({})",
                first.id, insn.id, fmt::join(outer_, ", "), fmt::join(around, ", "));
-      for (const std::string& i : all_inames(k_, insn))
-        if (!outer_.count(i)) inner_.insert(i);
+      for (const std::string& i : all_inames(k_, insn)) {
+        if (outer_.count(i)) continue;
+        inner_.insert(i);
+        if (!elsewhere.count(i)) continue;  // of a reduction: both have it
+        shared_.insert(i);
+        if (is_work_item(k_.tag(i)))
+          refuse("other-loops", insn.at,
+                 "`{}` reduces over `{}`, which is tagged `{}` and which other statements need",
+                 insn.id, i, k_.tag(i)->text);
+      }
     }
     // A loop stays where the bounds of one that stays need it.
     for (const Domain& d : k_.domains) {
       const std::vector<std::string> own = d.inames();
-      const bool stays = std::any_of(own.begin(), own.end(),
-                                     [&](const std::string& i) { return inner_.count(i) == 0; });
+      const bool stays =
+          std::any_of(own.begin(), own.end(), [&](const std::string& i) { return !goes_alone(i); });
       for (const std::string& p : d.params())
-        if (stays && inner_.count(p))
+        if (stays && goes_alone(p))
           refuse("other-loops", d.at, "the bounds of `{}`, which stays, need `{}`, which does not",
                  fmt::join(own, ", "), p);
     }
@@ -91,7 +102,7 @@ class Outlining {
       const std::vector<std::string> own = d.inames();
       const auto goes = [&](const std::string& i) { return inner_.count(i) > 0; };
       const std::vector<std::string> params = d.params();
-      if (!std::all_of(own.begin(), own.end(), goes))
+      if (!std::all_of(own.begin(), own.end(), [&](const std::string& i) { return goes_alone(i); }))
         elsewhere_.insert(params.begin(), params.end());
       if (!std::any_of(own.begin(), own.end(), goes)) continue;
       Domain part = going_part(d);
@@ -309,14 +320,14 @@ class Outlining {
     for (const Domain& d : out.domains) {
       std::vector<std::string> staying;
       for (const std::string& i : d.inames())
-        if (!inner_.count(i)) staying.push_back(i);
+        if (!goes_alone(i)) staying.push_back(i);
       if (staying.size() == d.inames().size())
         domains.push_back(d);
       else if (!staying.empty())
         domains.push_back({to_dims(d.set, staying), d.at});
     }
     out.domains = std::move(domains);
-    const auto gone = [&](const std::string& i) { return inner_.count(i) > 0; };
+    const auto gone = [&](const std::string& i) { return goes_alone(i); };
     erase_from(out.loop_order, gone);
     for (auto& chain : out.priorities) std::erase_if(chain, gone);
     std::erase_if(out.slabs, [&](const auto& s) { return gone(s.first); });
@@ -338,6 +349,7 @@ class Outlining {
   std::string name_;
   NameSet inside_;                      // ids of the statements
   NameSet outer_, inner_;               // loops that stay, and those that go along
+  NameSet shared_;                      // those of them that others need too
   NameSet used_, elsewhere_, written_;  // names that the statements need, others need, they set
   NameSet bounds_;                      // parameters of the loops that go along
   std::vector<Domain> domains_;         // those

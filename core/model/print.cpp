@@ -278,6 +278,8 @@ Loops loops_to_say(const Kernel& k) {
       }
     }
     if (same) return out;
+    constexpr int kMost = 100;
+    if (round > kMost) throw InternalError("an instruction is in a loop that is not the kernel's");
   }
 }
 

@@ -10,7 +10,7 @@
 namespace moonloop {
 
 /// The accesses of a kernel to its array arguments: subscripts in terms of its scalar arguments, or
-/// slices.
+/// slices, of which no two of different accesses are equal: they need not be the same elements.
 struct KnownEffects {
   struct Effect {
     std::string argument;
@@ -19,6 +19,7 @@ struct KnownEffects {
     std::string field;
   };
   std::vector<Effect> all;
+  std::set<std::string> set_first;  // arguments without axes
 };
 
 namespace {
@@ -32,6 +33,23 @@ bool is_given(const Expr& e, const std::set<std::string>& scalars) {
     return given;
   });
   return given;
+}
+
+/// Whether each run of the kernel sets the argument before it reads it.
+bool is_set_first(const Kernel& k, const std::string& argument) {
+  for (const InsnPtr& i : k.instructions) {
+    const bool written = writes(*i).count(argument) > 0;
+    if (!written && reads(k, *i).count(argument) == 0) continue;
+    const bool again = i->lhs.size() == 1 && [&] {  // in its own value or condition
+      Instruction rest = *i;
+      rest.lhs.clear();
+      return reads(k, rest).count(argument) > 0;
+    }();
+    if (called_kernel(k, *i)) return false;  // which may do it or not
+    return written && i->predicates.empty() && i->inames.empty() && !again &&
+           i->role == ReductionRole::None && i->lhs[0].as<Field>() == nullptr;
+  }
+  return false;
 }
 
 const KnownEffects& effects_of(const CalledKernel& called) {
@@ -61,6 +79,17 @@ const KnownEffects& effects_of(const CalledKernel& called) {
       };
       if (std::none_of(out.all.begin(), out.all.end(), same)) out.all.push_back(std::move(e));
     }
+  // Known elements come first, and are what a refusal shows.
+  std::stable_partition(out.all.begin(), out.all.end(), [](const KnownEffects::Effect& e) {
+    return std::none_of(e.index.begin(), e.index.end(),
+                        [](const Expr& i) { return i.as<Slice>() != nullptr; });
+  });
+  std::int64_t number = 0;
+  for (KnownEffects::Effect& e : out.all)
+    for (Expr& i : e.index)
+      if (i.as<Slice>()) i = Expr(Slice{lit(number++), {}, {}});
+  for (const Argument& a : k.args)
+    if (a.is_array && a.shape->empty() && is_set_first(k, a.name)) out.set_first.insert(a.name);
   called.effects.set(std::make_shared<const KnownEffects>(std::move(out)));
   return *called.effects.get();
 }
@@ -77,6 +106,10 @@ Exprs place(const CallBinding& binding, const BoundArgument& b, const Exprs& ind
 }
 
 }  // namespace
+
+bool sets_first(const CalledKernel& called, const std::string& argument) {
+  return effects_of(called).set_first.count(argument) > 0;
+}
 
 std::shared_ptr<const CalledKernels> called_kernels(const Kernel& k) {
   if (k.callees.empty()) return nullptr;

@@ -7,6 +7,7 @@
 #include "core/infer/infer.h"
 #include "core/model/affine.h"
 #include "core/model/call_binding.h"
+#include "core/model/conditions.h"
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/flat_subscripts.h"
@@ -160,7 +161,9 @@ class Inliner {
         continue;
       }
       const bool same = type_of(k_, b.value, type) == type;
-      if (stays(b.value, written) && (!bounds || (same && is_bound(b.value)))) {
+      // What is known of loops is known of the value, whatever it takes to compute it.
+      const bool of_loops = is_bound(b.value) && is_of_instances(k_, b.value);
+      if ((of_loops || stays(b.value, written)) && (!bounds || (same && is_bound(b.value)))) {
         s.bounds.emplace(b.to->name, b.value);
         s.values.emplace(b.to->name, same && !is_literal(b.value)
                                          ? b.value

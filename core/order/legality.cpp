@@ -263,10 +263,21 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
           .push_back(all[i]);
     }
     for (const auto& [key, group] : groups) check_group(group);
-    for (auto g = groups.begin(); g != groups.end(); ++g)
-      for (auto h = std::next(g); h != groups.end(); ++h)
-        for (const AccessAt& a : g->second)
-          for (const AccessAt& b : h->second) check_accesses(a, b);
+    // What calls access of an axis is not known element by element; a refusal should show some.
+    const auto has_part = [&](const std::vector<AccessAt>& group) {
+      const Exprs& index = ref_->at(group.front()).index;
+      return std::any_of(index.begin(), index.end(),
+                         [](const Expr& i) { return i.as<Slice>() != nullptr; });
+    };
+    for (const bool parts : {false, true}) {
+      if (parts && !ref_->variables.calls()) break;
+      for (auto g = groups.begin(); g != groups.end(); ++g)
+        for (auto h = std::next(g); h != groups.end(); ++h) {
+          if (parts != (has_part(g->second) || has_part(h->second))) continue;
+          for (const AccessAt& a : g->second)
+            for (const AccessAt& b : h->second) check_accesses(a, b);
+        }
+    }
     begin = end;
   }
 }

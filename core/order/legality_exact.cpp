@@ -401,6 +401,14 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
         "where a subscript is read from an array, assume_injective or assume_disjoint says what "
         "cannot be seen here; the option unsafe=true takes it on trust" +
         (p.commutes || d.hint.empty() ? "" : "; " + d.hint);
+    const auto of_call = [](const Access* x) {
+      return x && std::any_of(x->index.begin(), x->index.end(),
+                              [](const Expr& i) { return i.as<Slice>() != nullptr; });
+    };
+    if (of_call(p.x) || of_call(p.y))
+      d.hint =
+          "what a call accesses is known axis by axis, `:` for all of one; lp.inline puts the "
+          "statements in its place, whose elements are known";
     for (const auto& [s, x] : {std::pair(p.a, p.x), std::pair(p.b, p.y)})
       if (const std::string loop = x ? bounded_by(s, *x) : ""; !loop.empty())
         d.hint = fmt::format(

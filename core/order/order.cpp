@@ -329,12 +329,12 @@ bool add_call(const Instruction& insn, const Variables& names, const IsVariable&
   auto accesses = names.calls() ? call_accesses(insn, *names.calls()) : std::nullopt;
   if (!accesses) return false;
   const Call& c = *insn.rhs.as<Call>();
-  const Kernel& callee = *names.calls()->all.at(c.name)->meaning;
-  const std::vector<Intent> all = intents(callee);
+  const CalledKernel& called = *names.calls()->all.at(c.name);
+  const Kernel& callee = *called.meaning;
   for (std::size_t n = 0; n < c.args.size(); ++n) {
     if (const Exprs* a = as_address(c.args[n])) {
       for (std::size_t i = 1; i < a->size(); ++i) add_reads((*a)[i], is_variable, out);
-    } else if (!callee.args[n].is_array || all[n] != Intent::Out) {
+    } else if (!callee.args[n].is_array || !sets_first(called, callee.args[n].name)) {
       add_reads(c.args[n], is_variable, out);
     }
   }
@@ -633,7 +633,7 @@ std::string element_text(const Access& a, const std::map<std::string, std::int64
   for (const Expr& i : flat ? Exprs{*flat} : a.index) {
     const std::optional<std::int64_t> v = evaluate(i, at);
     if (!out.empty()) out += ", ";
-    out += v ? std::to_string(*v) : to_string(i);
+    out += v ? std::to_string(*v) : i.as<Slice>() ? ":" : to_string(i);
   }
   return a.variable + (flat ? "[[" + out + "]]" : "[" + out + "]");
 }

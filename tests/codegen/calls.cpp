@@ -96,3 +96,17 @@ TEST_CASE("calls of kernels: what work-items cannot call is named") {
   CHECK(refused(head + "x[i] = n", Target::Ispc) ==
         "instruction `insn` calls `g`, which target `ispc` cannot");
 }
+
+TEST_CASE("calls of kernels: a variable that one may leave as it was lives outside of the loop") {
+  const Kernel k = all_of(R"(
+kernel prog(n: int32, a: float64[n])
+domain {[i]: 0 <= i < n}
+<float64> t = 0
+call maybe(i, t)
+a[i] = t
+kernel maybe(i: int32, t: float64[])
+t = 2.5 {if=i == 0}
+)")[0];
+  const std::string code = generate(k, Target::C).source;
+  CHECK_MESSAGE(code.rfind("double t") < code.rfind("for (int32_t i"), code);
+}

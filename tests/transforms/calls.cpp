@@ -187,6 +187,45 @@ s[j] = r + c         {id=s}
   CHECK(sum.callees.at("part")->meaning->find_arg("r")->shape->empty());
 }
 
+TEST_CASE("calls: a value that a call may leave as it was goes on to the next iteration") {
+  // Seed 20280 of 2026-11-28: `t` was taken for one of each iteration.
+  const Kernel k = parsed(R"(
+kernel prog(n: int32, a: float64[n])
+assume n >= 1
+domain {[i]: 0 <= i < n}
+<float64> t = 2.5      {id=first, if=i == 0}
+t = 0.5*t + 1          {id=next, dep=first, inames=i}
+a[i] = t               {id=store, dep=next}
+)");
+  const Kernel all = apply(apply(k, "outline", {text("id:first"), text("part0")}), "outline",
+                           {text("id:next or id:store"), text("part1")});
+  CHECK(all.callees.size() == 2);
+  std::vector<double> expected(5), found(5);
+  for (auto* out : {&expected, &found}) {
+    Bindings data;
+    data.arrays["a"] = {Type(Scalar::F64), {5}, {1}, out->data()};
+    data.scalars["n"] = {5, 0, 0};
+    interpret(out == &expected ? k : all, data);
+  }
+  CHECK(expected == found);
+  CHECK(message([&] { tag(all, "i:par"); }) != "legal");
+}
+
+TEST_CASE("inline: what is known of loops stays known of a value that is passed") {
+  // Seed 20372 of 2026-11-28: the value was kept in a variable, of which nothing is known.
+  const Kernel k = parsed(R"(
+kernel prog(n: int32, a: float64[n, n])
+assume n >= 5
+domain {[i]: 0 <= i < n and i mod 2 = 0}
+domain {[j]: 0 <= j < i}
+a[0, 0] = a[0, 0] + 1 {id=o, inames=i:j}
+a[i, j] = 1           {id=s, dep=o}
+)");
+  Kernel nested = apply(outlined(k, "id:s"), "outline", {text("id:part"), text("around")});
+  nested = apply(nested, "chunk_iname", {text("i"), number(2)});
+  CHECK(message([&] { complete(apply(nested, "inline", {})); }) == "legal");
+}
+
 TEST_CASE("outline: refusals") {
   const Kernel k = parsed(R"(
 kernel prog(n: int32, a: float64[n], b: float64[n])
@@ -216,6 +255,16 @@ a[j] = b[j]+1  {id=w}
     outlined(shared, "id:y or id:z");
     FAIL("two loops that stay");
   } catch (const Refused& e) { CHECK(e.diagnostic().code == "other-loops"); }
+  const Kernel items = parsed(R"(
+kernel prog(n: int32, a: float64[16], b: float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < 16}
+tag k: l.0
+a[k] = k                 {id=x}
+b[i, 0] = sum(k, b[i, k]) {id=y}
+)");
+  CHECK(message([&] { outlined(items, "id:y"); }) ==
+        "`y` reduces over `k`, which is tagged `l.0` and which other statements need");
   CHECK(message([&] { outlined(shared, "id:y or id:z"); }) ==
         "`y` and `z` are in different loops that other statements need: (i) and (j)");
 }
