@@ -8,13 +8,14 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/order/check_kernel.h"
+#include "core/order/inline_calls.h"
 
 namespace moonloop {
 
 namespace {
 
 Kernel realized(const Kernel& k) {
-  Kernel out = realize_reductions(complete(k));
+  Kernel out = realize_reductions(inline_all_calls(complete(k)));
   const bool typed = std::all_of(out.temporaries.begin(), out.temporaries.end(),
                                  [](const auto& t) { return t.second.type.has_value(); });
   return typed ? out : infer_types(std::move(out));  // accumulators

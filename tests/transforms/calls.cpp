@@ -1,4 +1,6 @@
 // Kernels that call kernels: what a call accesses, `inline`, `outline`, steps of callees.
+#include "core/count/mem_counts.h"
+#include "core/count/op_counts.h"
 #include "core/interpreter/interpreter.h"
 #include "core/model/external.h"
 #include "core/order/check_kernel.h"
@@ -146,6 +148,14 @@ TEST_CASE("inline: refusals") {
   CHECK(message([&] {
           apply(sized("<int32> m = 1 + j % 2\ncall two(m, a[j, :])"), "inline", {});
         }).find("is not known to hold here") != std::string::npos);
+}
+
+TEST_CASE("calls: the callee's work counts") {
+  const Kernel k = rows("call smooth(n, 0.5, a[j, :], b[j, :])\ncall total(n, b[j, :], t[j])");
+  const auto total = [](const CountMap& all) { return all.sum().number_at({{"n", 10}}); };
+  CHECK(total(op_counts(k)) == total(op_counts(apply(k, "inline", {}))));
+  CHECK(total(op_counts(k)) > 9 * 8 * 4);
+  CHECK(total(mem_counts(k)) == total(mem_counts(apply(k, "inline", {}))));
 }
 
 TEST_CASE("outline: loops of their own go along, and the rest become arguments") {
