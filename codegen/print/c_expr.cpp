@@ -7,6 +7,7 @@
 #include "codegen/print/ispc_library.h"
 #include "core/base/diagnostic.h"
 #include "core/expr/integers.h"
+#include "core/infer/program_points.h"
 #include "core/model/domain.h"
 
 namespace moonloop {
@@ -87,7 +88,12 @@ CExpr::Piece CExpr::cast(const Piece& p, const Type& to) const {
 }
 
 CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
-    : plan_(plan), k_(plan.kernel), names_(names), helpers_(helpers), typer_(k_, types_, true) {
+    : plan_(plan),
+      k_(plan.kernel),
+      names_(names),
+      helpers_(helpers),
+      typer_(k_, types_, true),
+      in_bounds_(claimed_in_bounds(k_)) {
   for (const Argument& a : k_.args) {
     types_[a.name] = a.type ? *a.type : Type(k_.index_type);
     args_[a.name] = &a;

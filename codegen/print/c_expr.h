@@ -136,6 +136,7 @@ class CExpr {
   Piece narrowed(const Piece& p, const Type& t) const;
   Computation computation(const Expr& e, const std::optional<Type>& wanted) const;
   std::string number_of(const Load& l);
+  bool has_one_axis(const Argument& a) const;
   std::string element(const std::string& array, const Exprs& index, bool linear);
   std::string flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
                    const Expr& offset, bool wide);
@@ -175,6 +176,7 @@ class CExpr {
   VariableTypes types_;
   Typer typer_;
   std::unordered_map<std::string, const Argument*> args_;
+  std::set<std::string> in_bounds_;  // arrays, by claims
   std::map<std::pair<std::string, bool>, std::optional<std::int64_t>> extremes_;
   std::map<std::string, bool> stays_small_, stays_within_;
   std::map<std::string, std::optional<std::int64_t>> least_where_run_;

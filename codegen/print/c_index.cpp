@@ -301,6 +301,13 @@ std::string CExpr::place(const Expr& e) {
   return place(f->base) + "." + field_name(helpers_.language(), f->name);
 }
 
+/// An array of Fortran's of one axis, `x(*)`, whose subscripts are in bounds by a claim: numbers of
+/// 32 bits, as those of an array with an extent.
+bool CExpr::has_one_axis(const Argument& a) const {
+  return a.strides && a.strides->size() == 1 && as_int(a.strides->front()) == 1 && !a.offset &&
+         k_.index_type == Scalar::I32 && in_bounds_.count(a.name) > 0;
+}
+
 std::string CExpr::element(const std::string& array, const Exprs& index, bool linear) {
   const std::string& name = names_.of(array);
   if (const Temporary* t = k_.find_temporary(array)) {
@@ -337,7 +344,7 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
   }
   const Argument& a = *args_.at(array);
   const Exprs shape = a.shape.value_or(Exprs{});
-  const bool wide = a.strides || a.offset || !a.shape || may_be_large(shape);
+  const bool wide = !has_one_axis(a) && (a.strides || a.offset || !a.shape || may_be_large(shape));
   const Exprs strides = linear ? Exprs{lit(1)} : strides_of(shape, a.order, a.strides);
   return name + "[" + flat(index, strides, linear ? Exprs{} : shape, a.offset, wide) + "]";
 }

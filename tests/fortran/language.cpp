@@ -420,6 +420,19 @@ end subroutine
                    sizes);
 }
 
+TEST_CASE("fortran: subscripts of an array of one axis are computed in 32 bits, as in the source") {
+  const auto code = [](const std::string& declared) {
+    const test::Imported k =
+        import("subroutine s(n, x, incx, a)\ninteger n, incx, ix, i\n" + declared +
+               "\nreal(8) a(n, n)\nix = 1\ndo i = 1, n\nx(ix) = 2*x(ix) + a(i, i)\n"
+               "ix = ix + incx\nend do\nend\n");
+    return generate(k.original.at(0), Target::C).source;
+  };
+  CHECK(code("real(8) x(*)").find("x[incx*i]") != std::string::npos);
+  CHECK(code("real(8) x(*)").find("a[(int64_t)n*i + i]") != std::string::npos);
+  CHECK(code("integer(8) x(*)").find("x[incx*i]") != std::string::npos);
+}
+
 TEST_CASE("fortran: counters are expressions of the loop's variable, where they gain the same") {
   const auto kernel = [](const std::string& body, const std::string& lua = "") {
     return import(
