@@ -44,9 +44,6 @@ class Outlining {
 
  private:
   bool is_inside(const Instruction& i) const { return inside_.count(i.id) > 0; }
-  bool goes_alone(const std::string& iname) const {
-    return inner_.count(iname) > 0 && shared_.count(iname) == 0;
-  }
 
   /// The loops that stay, and those that go along.
   void loops() {
@@ -68,21 +65,18 @@ class Outlining {
       for (const std::string& i : all_inames(k_, insn)) {
         if (outer_.count(i)) continue;
         inner_.insert(i);
-        if (!elsewhere.count(i)) continue;  // of a reduction: both have it
-        shared_.insert(i);
-        if (is_work_item(k_.tag(i)))
+        if (elsewhere.count(i))
           refuse("other-loops", insn.at,
-                 "`{}` reduces over `{}`, which is tagged `{}` and which other statements need",
-                 insn.id, i, k_.tag(i)->text);
+                 "`{}` reduces over `{}`, the loop of which other statements share", insn.id, i);
       }
     }
     // A loop stays where the bounds of one that stays need it.
     for (const Domain& d : k_.domains) {
       const std::vector<std::string> own = d.inames();
-      const bool stays =
-          std::any_of(own.begin(), own.end(), [&](const std::string& i) { return !goes_alone(i); });
+      const bool stays = std::any_of(own.begin(), own.end(),
+                                     [&](const std::string& i) { return !inner_.count(i); });
       for (const std::string& p : d.params())
-        if (stays && goes_alone(p))
+        if (stays && inner_.count(p) > 0)
           refuse("other-loops", d.at, "the bounds of `{}`, which stays, need `{}`, which does not",
                  fmt::join(own, ", "), p);
     }
@@ -102,7 +96,8 @@ class Outlining {
       const std::vector<std::string> own = d.inames();
       const auto goes = [&](const std::string& i) { return inner_.count(i) > 0; };
       const std::vector<std::string> params = d.params();
-      if (!std::all_of(own.begin(), own.end(), [&](const std::string& i) { return goes_alone(i); }))
+      if (!std::all_of(own.begin(), own.end(),
+                       [&](const std::string& i) { return inner_.count(i) > 0; }))
         elsewhere_.insert(params.begin(), params.end());
       if (!std::any_of(own.begin(), own.end(), goes)) continue;
       Domain part = going_part(d);
@@ -320,14 +315,14 @@ class Outlining {
     for (const Domain& d : out.domains) {
       std::vector<std::string> staying;
       for (const std::string& i : d.inames())
-        if (!goes_alone(i)) staying.push_back(i);
+        if (!inner_.count(i)) staying.push_back(i);
       if (staying.size() == d.inames().size())
         domains.push_back(d);
       else if (!staying.empty())
         domains.push_back({to_dims(d.set, staying), d.at});
     }
     out.domains = std::move(domains);
-    const auto gone = [&](const std::string& i) { return goes_alone(i); };
+    const auto gone = [&](const std::string& i) { return inner_.count(i) > 0; };
     erase_from(out.loop_order, gone);
     for (auto& chain : out.priorities) std::erase_if(chain, gone);
     std::erase_if(out.slabs, [&](const auto& s) { return gone(s.first); });
@@ -349,7 +344,6 @@ class Outlining {
   std::string name_;
   NameSet inside_;                      // ids of the statements
   NameSet outer_, inner_;               // loops that stay, and those that go along
-  NameSet shared_;                      // those of them that others need too
   NameSet used_, elsewhere_, written_;  // names that the statements need, others need, they set
   NameSet bounds_;                      // parameters of the loops that go along
   std::vector<Domain> domains_;         // those

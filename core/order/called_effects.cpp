@@ -52,6 +52,15 @@ bool is_set_first(const Kernel& k, const std::string& argument) {
   return false;
 }
 
+/// Adds one that is not there yet.
+void add(std::vector<KnownEffects::Effect>& all, KnownEffects::Effect e) {
+  const auto same = [&](const KnownEffects::Effect& o) {
+    return o.argument == e.argument && o.write == e.write && o.field == e.field &&
+           equal(o.index, e.index);
+  };
+  if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(e));
+}
+
 const KnownEffects& effects_of(const CalledKernel& called) {
   if (const auto& known = called.effects.get()) return *known;
   const WithoutRules expanded(*called.meaning);
@@ -73,11 +82,10 @@ const KnownEffects& effects_of(const CalledKernel& called) {
       if (a.index.size() == e.index.size())
         for (std::size_t n = 0; n < e.index.size(); ++n)
           if (is_given(a.index[n], scalars)) e.index[n] = a.index[n];
-      const auto same = [&](const KnownEffects::Effect& o) {
-        return o.argument == e.argument && o.write == e.write && o.field == e.field &&
-               equal(o.index, e.index);
-      };
-      if (std::none_of(out.all.begin(), out.all.end(), same)) out.all.push_back(std::move(e));
+      // A call that may leave an element as it was hands its value on.
+      const bool certain = i->predicates.empty() && i->inames.empty() && !called_kernel(k, *i);
+      if (e.write && !certain) add(out.all, {e.argument, false, e.index, e.field});
+      add(out.all, std::move(e));
     }
   // Known elements come first, and are what a refusal shows.
   std::stable_partition(out.all.begin(), out.all.end(), [](const KnownEffects::Effect& e) {

@@ -221,6 +221,21 @@ a[i] = t               {id=store, dep=next}
   CHECK(message([&] { tag(all, "i:par"); }) != "legal");
 }
 
+TEST_CASE("calls: an element that a call may leave as it was goes on to the next iteration") {
+  // Seed 97014469 of 2026-11-28, on a device: each work-item had an array of its own.
+  const auto refused = [](const std::string& condition) {
+    const Kernel k = parsed(
+        "kernel prog(n: int32, a: float64[n])\nassume n >= 1\ndomain {[i]: 0 <= i < n}\n"
+        "temp t: float64[2]\nt[1] = 2.5 {id=set, inames=i" +
+        condition +
+        "}\n"
+        "a[i] = t[1] {id=store, dep=set}\n");
+    return message([&] { tag(outlined(k, "id:set"), "i:par"); });
+  };
+  CHECK(refused("") == "legal");
+  CHECK(refused(", if=i == 0") != "legal");
+}
+
 TEST_CASE("inline: what is known of loops stays known of a value that is passed") {
   // Seed 20372 of 2026-11-28: the value was kept in a variable, of which nothing is known.
   const Kernel k = parsed(R"(
@@ -274,7 +289,7 @@ a[k] = k                 {id=x}
 b[i, 0] = sum(k, b[i, k]) {id=y}
 )");
   CHECK(message([&] { outlined(items, "id:y"); }) ==
-        "`y` reduces over `k`, which is tagged `l.0` and which other statements need");
+        "`y` reduces over `k`, the loop of which other statements share");
   CHECK(message([&] { outlined(shared, "id:y or id:z"); }) ==
         "`y` and `z` are in different loops that other statements need: (i) and (j)");
 }
