@@ -262,7 +262,7 @@ class Creation {
   void calls() {
     for (Statement& s : t_.statements) {
       if (!s.calls_kernel) continue;
-      const std::string& name = s.rhs.as<Call>()->name;
+      const std::string name = s.rhs.as<Call>()->name;  // the call becomes another one
       errors_.guard([&] {
         const auto it = callees_.find(name);
         if (it == callees_.end())

@@ -127,7 +127,8 @@ class CallChain {
       ++counts_.no_code;
       const std::string& code = e.diagnostic().code;
       if (code != "unsupported" && code != "unroll-bound")
-        problem("no code for what was accepted: " + e.diagnostic().text);
+        problem("no code for what was accepted: " + e.diagnostic().text + "\n" +
+                print_kernel(as_text(result_)));
       return;
     } catch (const std::exception& e) {
       return problem(std::string("no code for what was accepted: ") + e.what());
