@@ -35,6 +35,7 @@ class Outlining {
     Kernel callee = body();
     auto called = std::make_shared<CalledKernel>();
     called->meaning = std::make_shared<const Kernel>(complete(std::move(callee)));
+    check_legal(*called->meaning);  // what was an iteration's own may be an argument now
     Kernel out = caller(std::move(called));
     check_kept_order(k_, inline_calls(out, [&](const Instruction& i) {
                        return external_call(out, i) && external_call(out, i)->name == name_;

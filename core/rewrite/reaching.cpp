@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/external.h"
 #include "core/rewrite/rule_rewrite.h"
 
 namespace moonloop {
@@ -109,6 +110,12 @@ Expr Reaching::at_use(const Definition& d, const Use& u, const Expr& e) const {
 std::optional<Diagnostic> Reaching::obstacle(const Definition& d, int use) const {
   const Instruction& def = *k_.instructions[std::size_t(d.insn)];
   const Instruction& user = *k_.instructions[std::size_t(use)];
+  if (const Call* c = external_call(k_, user); c && writes_to(user, name_))
+    return Diagnostic{"passed-array",
+                      fmt::format("`{}` gets `{}` itself, and may change it", c->name, name_),
+                      {user.at, {}},
+                      {},
+                      {}};
   const int ds = last_part(d.insn);
   const std::vector<std::string>& to = r_.order.dims(ds);
   for (int s = first_part(use); s <= last_part(use); ++s)

@@ -236,6 +236,35 @@ TEST_CASE("calls: an element that a call may leave as it was goes on to the next
   CHECK(refused(", if=i == 0") != "legal");
 }
 
+TEST_CASE("calls: a variable that a call changes is no value that a rule could give") {
+  // Seed 100009083 of 2026-11-28.
+  const std::string text = std::string(kSmooth) +
+                           "kernel f(n: int32, a: float64[n, n], b: float64[n])\n"
+                           "domain {[j]: 0 <= j < n}\n"
+                           "<float64> t = 2.5*j {id=set}\n"
+                           "call total(n, a[j, :], t) {id=c, dep=set}\nb[j] = t {dep=c}\n";
+  const Kernel k = parse_kernels(add_source("t.loop", text)).back();
+  CHECK(message([&] {
+          apply(k, "assignment_to_subst", {Value{"t"}});
+        }).find("`total` gets `t` itself, and may change it") != std::string::npos);
+}
+
+TEST_CASE("outline: a loop is parallel in the new kernel too, or it is refused") {
+  // Seed 100012258 of 2026-11-28: `t` was an iteration's own, and is an argument of the new kernel.
+  const Kernel k = parsed(R"(
+kernel prog(n: int32, a: float64[n], b: float64[n])
+assume n >= 1
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < 3}
+tag j: par
+<float64> t = a[j]    {id=set, inames=j:k, if=k == 0}
+t = 0.5*t + 1         {id=next, dep=set, inames=j:k}
+b[j] = t              {id=store, dep=next, inames=j:k}
+)");
+  CHECK(message([&] { complete(k); }) == "legal");
+  CHECK(message([&] { outlined(k, "id:*"); }).find("tagging `j` as `par`") != std::string::npos);
+}
+
 TEST_CASE("inline: what is known of loops stays known of a value that is passed") {
   // Seed 20372 of 2026-11-28: the value was kept in a variable, of which nothing is known.
   const Kernel k = parsed(R"(
