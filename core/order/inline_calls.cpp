@@ -391,11 +391,10 @@ class Inliner {
       return load(array->second->array, element(s, *array->second, l->index), e.at());
     }
     if (const Exprs* a = as_address(e)) return put_address(s, e, *a);
-    if (const auto* r = e.as<Reduce>()) {
+    if (e.as<Reduce>()) {
       Reduce own = *below().as<Reduce>();
       for (std::string& n : own.inames)
         if (const auto it = s.names.find(n); it != s.names.end()) n = it->second;
-      (void)r;
       return Expr(std::move(own), e.at());
     }
     if (as_indexof(e)) {
