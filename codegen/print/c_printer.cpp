@@ -449,9 +449,12 @@ void CPrinter::declare(const Temporary& t, bool zero) {
 }
 
 std::string CPrinter::brackets(const Temporary& t) {
-  if (!expr_.has_axes(t)) return "[" + std::to_string(expr_.elements(t).value()) + "]";
+  // Memory without elements, which a call may be given, has one: languages have no other arrays.
+  if (!expr_.has_axes(t))
+    return "[" + std::to_string(std::max<std::int64_t>(expr_.elements(t).value(), 1)) + "]";
   std::string out;
-  for (const Expr& e : expr_.extents(t)) out += "[" + expr_.index(e) + "]";
+  for (const Expr& e : expr_.extents(t))
+    out += "[" + expr_.index(as_int(e) == 0 ? lit(1) : e) + "]";
   return out;
 }
 

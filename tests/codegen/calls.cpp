@@ -110,3 +110,19 @@ t = 2.5 {if=i == 0}
   const std::string code = generate(k, Target::C).source;
   CHECK_MESSAGE(code.rfind("double t") < code.rfind("for (int32_t i"), code);
 }
+
+TEST_CASE("calls of kernels: memory without elements can be passed") {
+  // Seed 98002050 of 2026-11-28: CUDA's compiler refuses `t[0]`.
+  Kernel k = all_of(R"(
+kernel prog(a: float64[4])
+domain {[i]: 0 <= i < 4}
+temp t: float64[0]
+a[i] = 1
+call none(0, t)
+kernel none(n: int32, t: float64[n])
+domain {[j]: 0 <= j < n}
+t[j] = 2
+)")[0];
+  CHECK(generate(k, Target::Cuda).source.find("t[1];") != std::string::npos);
+  CHECK(generate(k, Target::C).source.find("t[1];") != std::string::npos);
+}
