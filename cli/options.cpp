@@ -325,7 +325,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   note_changed();
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
-  kernels = linked(std::move(kernels));
+  kernels = linked(std::move(kernels), [&c](const Kernel& k) { return c.means(k.name); });
   if (marked)  // a kernel changes with what it calls
     for (const Kernel& k : kernels)
       if (std::any_of(k.callees.begin(), k.callees.end(),

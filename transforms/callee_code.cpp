@@ -1,7 +1,6 @@
 #include "transforms/callee_code.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 
 #include "core/base/diagnostic.h"
@@ -44,7 +43,8 @@ Kernel with_callee_code(const Kernel& k, const std::string& name, const Kernel& 
   return out;
 }
 
-std::vector<Kernel> linked(std::vector<Kernel> kernels) {
+std::vector<Kernel> linked(std::vector<Kernel> kernels,
+                           const std::function<bool(const Kernel&)>& asked) {
   const auto find = [&](const std::string& name) {
     return std::find_if(kernels.begin(), kernels.end(),
                         [&](const Kernel& k) { return k.name == name; });
@@ -63,7 +63,8 @@ std::vector<Kernel> linked(std::vector<Kernel> kernels) {
       if (!called->code && (!it->trace.empty() || own)) k = with_callee_code(k, name, *it);
     }
   };
-  for (Kernel& k : kernels) link(k);
+  for (Kernel& k : kernels)
+    if (asked(k)) link(k);
   return kernels;
 }
 

@@ -60,7 +60,7 @@ void StatementParser::statement(TokenStream& in) {
       return open(std::move(block), first.at);
     }
   }
-  if (first.text == "call" && in.peek(1).kind == Tok::Name && in.at("(", 2)) return kernel_call(in);
+  if (first.text == "call" && in.peek(1).kind == Tok::Name) return kernel_call(in);
   if (!rule(in)) assignment(in);
 }
 

@@ -45,6 +45,10 @@ TEST_CASE("callees: kernels of a file are linked by their names") {
       linked(transform_all(kScaledRows, "scale = lp.split_iname(scale, \"i\", 4)"));
   CHECK(all[0].callees.at("scale")->code->inames().size() == 2);
   CHECK(linked(transform_all(kScaledRows, ""))[0].callees.at("scale")->code == nullptr);
+  // Steps that change a callee's arguments matter to who asks for the caller only.
+  const auto fixed = transform_all(kScaledRows, "scale = lp.fix_parameters(scale, {n = 4})");
+  CHECK(linked(fixed, [](const Kernel& k) { return k.name == "scale"; }).size() == 2);
+  CHECK_THROWS_AS(linked(fixed), Refused);
   // Another kernel under the name is not it.
   const std::vector<Kernel> other =
       linked(transform_all(kScaledRows,

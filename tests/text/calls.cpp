@@ -36,6 +36,8 @@ TEST_CASE("calls: errors") {
   CHECK(after_scale("call scale(n, a[j, :], b[j, :], 2.0)") == "no error");
   CHECK(after_scale("call scal(n, a[j, :], b[j, :], 2.0)") ==
         "6:1 unknown-kernel: no kernel `scal` to call; did you mean `scale`?");
+  CHECK(after_scale("call scale n, a[j, :]") ==
+        "6:12 syntax: found `n`, expected `(` in the call of a kernel");
   CHECK(after_scale("call scale(n, a[j, :], b[j, :])") ==
         "6:1 missing-argument: the call of `scale` gives no `s`");
   CHECK(after_scale("call scale(n, a[j, :], b[j, :], 2.0, 3)") ==
