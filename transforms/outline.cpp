@@ -201,16 +201,8 @@ class Outlining {
         i.origin.clear();
         i.origin_id.clear();
       }));
-    drop_unused_callees(out);
+    drop_unused_externals(out);
     return out;
-  }
-
-  static void drop_unused_callees(Kernel& k) {
-    NameSet called;
-    for (const InsnPtr& i : k.instructions)
-      if (const Call* c = external_call(k, *i)) called.insert(c->name);
-    std::erase_if(k.externals, [&](const auto& f) { return !called.count(f.first); });
-    std::erase_if(k.callees, [&](const auto& f) { return !called.count(f.first); });
   }
 
   /// Scalars first: the shapes of arrays need them.
@@ -328,7 +320,7 @@ class Outlining {
     for (auto& chain : out.priorities) std::erase_if(chain, gone);
     std::erase_if(out.slabs, [&](const auto& s) { return gone(s.first); });
     erase_if(out.iname_tags, [&](const auto& t) { return gone(t.first); });
-    drop_unused_callees(out);
+    drop_unused_externals(out);
     return out;
   }
 

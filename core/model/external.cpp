@@ -9,12 +9,25 @@
 
 namespace moonloop {
 
+void drop_unused_externals(Kernel& k) {
+  std::set<std::string> called;
+  for (const InsnPtr& i : k.instructions)
+    if (const Call* c = external_call(k, *i)) called.insert(c->name);
+  const auto unused = [&](const auto& f) { return called.count(f.first) == 0; };
+  std::erase_if(k.externals, unused);
+  std::erase_if(k.callees, unused);
+}
+
+bool is_passed_to(const Call& call, const std::string& array) {
+  return std::any_of(call.args.begin(), call.args.end(), [&](const Expr& e) {
+    const Exprs* a = as_address(e);
+    return a && (*a)[0].as<Var>()->name == array;
+  });
+}
+
 bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array) {
   const Call* c = external_call(k, insn);
-  return c && std::any_of(c->args.begin(), c->args.end(), [&](const Expr& e) {
-           const Exprs* a = as_address(e);
-           return a && (*a)[0].as<Var>()->name == array;
-         });
+  return c && is_passed_to(*c, array);
 }
 
 bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::string& name) {

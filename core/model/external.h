@@ -27,7 +27,12 @@ std::string fortran_name(const std::string& before, const std::string& name,
 /// The call that ends the program of a kernel from Fortran: `stop_in_f("text", status)`.
 std::string stop_name(const std::string& kernel);
 
-/// Whether `insn` is given the address of `array`.
+/// Takes out the functions and kernels that no instruction calls. Linear.
+void drop_unused_externals(Kernel& k);
+
+/// Whether the call is given the address of `array`.
+bool is_passed_to(const Call& call, const std::string& array);
+/// Whether `insn` is one that is.
 bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array);
 /// Whether the variable `name` on the left of `insn` stands for a variable elsewhere: a call
 /// changes it without being given it.

@@ -37,7 +37,7 @@ class Inliner {
         k_.instructions.push_back(i);
     }
     for (InsnPtr& i : k_.instructions) replace_dependences(i);
-    drop_callees();
+    drop_unused_externals(k_);
     return std::move(k_);
   }
 
@@ -434,17 +434,6 @@ class Inliner {
     if (is_known(e)) return knows(b.array, e.at());
     if (index.empty()) index.assign(b.axes->size(), lit(0));
     return address(b.array, element(s, b, index), e.at());
-  }
-
-  void drop_callees() {
-    std::set<std::string> called;
-    for (const InsnPtr& i : k_.instructions)
-      if (called_kernel(k_, *i)) called.insert(external_call(k_, *i)->name);
-    std::erase_if(k_.callees, [&](const auto& c) {
-      if (called.count(c.first)) return false;
-      k_.externals.erase(c.first);
-      return true;
-    });
   }
 
   Kernel k_;

@@ -313,14 +313,6 @@ void add_reads(const Expr& e, const IsVariable& is_variable, AccessCollector& ou
   ReadWalk<decltype(read)>{read}(e);
 }
 
-/// Whether the call gets the address of the array `l`.
-bool is_passed(const Call& c, const Expr& l) {
-  return std::any_of(c.args.begin(), c.args.end(), [&](const Expr& e) {
-    const Exprs* a = as_address(e);
-    return a && equal(a->front(), l);
-  });
-}
-
 /// What a call of a kernel accesses, where `insn` is one, but for the variables on its left that
 /// are no arrays.
 template <class IsVariable>
@@ -370,7 +362,7 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
   if (!calls) add_reads(insn.rhs, is_variable, out);
   for (const Expr& p : insn.predicates) add_reads(p, is_variable, out);
   for (const Expr& l : insn.lhs) {
-    if (calls && is_passed(*insn.rhs.as<Call>(), l)) continue;
+    if (calls && is_passed_to(*insn.rhs.as<Call>(), written_name(l)) && l.as<Var>()) continue;
     const Expr base = base_of_field(l);
     Access w{written_name(l), true, {}, l.at(), field_of(l)};
     if (const Load* x = base.as<Load>()) {
