@@ -97,7 +97,52 @@ ApproximateMap Conflicts::pairs(const StatementAccess& x, const StatementAccess&
   ApproximateMap out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn));
   out.intersect_domain(instances(x.insn));
   out.intersect_range(instances(y.insn));
+  if (!out.exact && x.insn == y.insn) out.all = with_known_scalars(x, y, std::move(out.all));
   return out;
+}
+
+const std::vector<int>& Conflicts::writers(const std::string& scalar) {
+  if (!writers_) {
+    writers_.emplace();
+    for (std::size_t i = 0; i < k_.instructions.size(); ++i)
+      for (const std::string& n : writes(*k_.instructions[i])) {
+        const Temporary* t = k_.find_temporary(n);
+        if (t && (!t->shape || t->shape->empty())) (*writers_)[n].push_back(static_cast<int>(i));
+      }
+  }
+  static const std::vector<int> kNone;
+  const auto it = writers_->find(scalar);
+  return it == writers_->end() ? kNone : it->second;
+}
+
+Map Conflicts::with_known_scalars(const StatementAccess& x, const StatementAccess& y, Map pairs) {
+  std::set<std::string> names, loops;
+  for (const StatementAccess* access : {&x, &y})
+    for (const Expr& e : access->index) collect_reads(e, names);
+  const std::vector<std::string>& own = dims(x.insn);
+  std::map<std::string, std::string> known;  // by name: under one that no variable has
+  for (const std::string& n : names) {
+    const bool around = std::all_of(writers(n).begin(), writers(n).end(), [&](int w) {
+      return std::includes(own.begin(), own.end(), dims(w).begin(), dims(w).end());
+    });
+    if (writers(n).empty() || !around) continue;
+    known.emplace(n, n + "'");
+    for (const int w : writers(n)) loops.insert(dims(w).begin(), dims(w).end());
+  }
+  if (known.empty() || loops.size() == own.size()) return pairs;
+  const std::vector<std::string> shared(loops.begin(), loops.end());
+  StatementAccess a = x, b = y;
+  for (StatementAccess* access : {&a, &b})
+    for (Expr& e : access->index) e = rename(e, known);
+  Map meeting = conflict_map(k_, variables_, a, own, b, own).all;
+  for (const auto& [name, value] : known) {
+    const int at = isl_map_find_dim_by_name(meeting.get(), isl_dim_param, value.c_str());
+    if (at >= 0) meeting = isl_map_project_out(meeting.take(), isl_dim_param, unsigned(at), 1);
+  }
+  const Map apart = in_different(pairs, x, y, shared);
+  const Map same =
+      isl_map_intersect(in_equal(std::move(pairs), x, y, shared).take(), meeting.take());
+  return isl_map_union(same.copy(), apart.copy());
 }
 
 Map Conflicts::in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,

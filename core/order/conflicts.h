@@ -46,6 +46,11 @@ class Conflicts {
 
  private:
   const ApproximateSet& instances(int insn);
+  /// Those of the pairs of one statement that are left once the scalars in its subscripts that its
+  /// instances find with one value are taken for that: in equal iterations of the loops that it
+  /// has with the statements that write them.
+  Map with_known_scalars(const StatementAccess& x, const StatementAccess& y, Map pairs);
+  const std::vector<int>& writers(const std::string& scalar);
   /// The place of the iname among `dims(insn)`, or -1.
   int place(int insn, const std::string& iname) const;
 
@@ -54,6 +59,7 @@ class Conflicts {
   std::set<std::string> set_once_;  // scalars that bound loops and have one value for all of them
   std::vector<std::vector<std::string>> dims_;
   std::vector<ApproximateSet> instances_;  // null until needed
+  std::optional<std::unordered_map<std::string, std::vector<int>>> writers_;           // of scalars
   std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
 };
 

@@ -124,6 +124,38 @@ end
                   "for (int64_t t = t_first;"});
 }
 
+TEST_CASE("devices: work-items that compute an offset alike meet nowhere") {
+  const std::string rows = R"(
+kernel rows(n: int32, m: int32, kind: int32, u: out float64[n + 2, m + 4], b: in float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+<int32> s = 0  {if=kind == 0}
+s = 1  {if=kind != 0}
+for i
+  <int32> e = s + 1
+  for j
+    u[i, j + e] = b[i, j]
+  end
+end
+)";
+  for (const Target t : {Target::OpenCL, Target::Cuda}) {
+    const std::string text = code(rows, t, {{"i", "g.1"}, {"j", "g.0"}});
+    CHECK(text.find(t == Target::Cuda ? "blockIdx.y" : "get_group_id(1)") != std::string::npos);
+  }
+  // An offset of each iteration may lead groups to one element.
+  const std::string columns = R"(
+kernel columns(n: int32, u: inout float64[2*n], b: in int32[n])
+domain {[i]: 0 <= i < n}
+for i
+  <int32> e = b[i]
+  u[e] = i  {id=store}
+end
+)";
+  try {
+    code(columns, Target::Cuda, {{"i", "g.0"}});
+    FAIL("not refused");
+  } catch (const Error& e) { CHECK(e.diagnostics().front().code == "not-proved"); }
+}
+
 TEST_CASE("devices: a reduction over work-items is a tree, through registers in CUDA's warps") {
   const auto norm = [](int items, int rows, Target target) {
     const std::string text = "kernel norm(m: int32, a: float32[m, " + std::to_string(items) +
