@@ -112,6 +112,9 @@ class Composer {
     for (const auto& [iname, s] : k.slabs) out_.slabs.emplace(now(iname), s);
     for (Claim c : k.claims) {
       c.names = all(c.names);
+      std::map<std::string, std::set<std::string>> inside;
+      for (const auto& [iname, loops] : c.inside) inside[now(iname)] = all(loops);
+      c.inside = std::move(inside);
       out_.claims.push_back(std::move(c));
     }
     for (const auto& [f, gives] : k.externals)

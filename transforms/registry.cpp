@@ -8,6 +8,7 @@
 #include "core/order/order.h"
 #include "core/order/reference.h"
 #include "core/order/shared_storage.h"
+#include "core/order/tree.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -431,21 +432,38 @@ bool is_legal(const Kernel& k) {
   return true;
 }
 
+/// By iname, the loops that are inside of it where it is one without a tag.
+std::map<std::string, std::set<std::string>> loops_inside(Kernel k,
+                                                          const std::vector<std::string>& inames) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const std::string& i : inames) k.iname_tags.erase(i);
+  const Nested nested = nest(std::move(k));
+  for (std::size_t s = 0; s < nested.kernel.instructions.size(); ++s) {
+    const std::vector<std::string>& loops = nested.tree.paths[s].loops();
+    for (const std::string& i : inames)
+      if (const auto it = std::find(loops.begin(), loops.end(), i); it != loops.end())
+        out[i].insert(it + 1, loops.end());
+  }
+  return out;
+}
+
 /// `after` with the claim of the step that made it: unproved parallel loops are trusted from now
-/// on, those that the step tagged before all others, so that each later step and each target takes
-/// them.
+/// on, those that the step tagged before all others, and in one iteration of the loops inside of
+/// them before all, so that each later step and each target takes them.
 Kernel on_trust(const Kernel& before, Kernel after, std::string step) {
-  after.claims.push_back({Claim::Kind::Unsafe, {}, std::move(step)});
+  after.claims.push_back(Claim{Claim::Kind::Unsafe, {}, std::move(step)});
   std::vector<std::string> tagged, all;
   for (const auto& [iname, tag] : after.iname_tags) {
     if (!is_parallel(&tag)) continue;
     all.push_back(iname);
     if (const InameTag* old = before.tag(iname); !old || !(*old == tag)) tagged.push_back(iname);
   }
-  for (const auto& names : {tagged, all}) {
-    if (is_legal(after)) break;
-    after.claims.back().names = names;
-  }
+  for (const bool inside : {false, true})
+    for (const auto& names : {tagged, all}) {
+      if (is_legal(after)) return after;
+      after.claims.back().names = names;
+      if (inside) after.claims.back().inside = loops_inside(after, names);
+    }
   return after;
 }
 

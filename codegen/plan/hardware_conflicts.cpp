@@ -10,6 +10,11 @@ namespace moonloop {
 HardwareConflicts::HardwareConflicts(const Plan& plan)
     : plan_(plan), k_(plan.kernel), conflicts_(plan.kernel), commuting_(plan.kernel) {
   for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
+  for (const Claim& c : k_.claims) {
+    if (c.kind != Claim::Kind::Unsafe) continue;
+    for (const std::string& n : c.names) trusted_[n];
+    for (const auto& [iname, loops] : c.inside) trusted_[iname].insert(loops.begin(), loops.end());
+  }
   const Variables variables(k_);
   for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
     const Instruction& insn = *k_.instructions[i];
@@ -141,12 +146,29 @@ std::optional<Map> HardwareConflicts::across(const StatementAccess& x, const Sta
       if (const auto equal = pairs_with_equal({p}, {q}))
         pairs = isl_map_intersect(pairs.take(), equal->copy());
     }
+  if (groups) pairs = not_on_trust(x, y, std::move(pairs));
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
   if (anywhere) return pairs;
   const auto equal = pairs_with_equal(a, b);
   if (!equal) return pairs;
   pairs = isl_map_subtract(pairs.take(), equal->copy());
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
+  return pairs;
+}
+
+Map HardwareConflicts::not_on_trust(const StatementAccess& x, const StatementAccess& y,
+                                    Map pairs) const {
+  for (const auto& [iname, inside] : trusted_) {
+    const auto h = plan_.hardware.find(iname);
+    if (h == plan_.hardware.end() || !h->second.group) continue;
+    if (!insn(x.insn).inames.contains(iname) || !insn(y.insn).inames.contains(iname)) continue;
+    std::vector<std::string> outside;
+    for (const std::string& n : insn(x.insn).inames)
+      if (!plan_.hardware.contains(n) && !inside.contains(n)) outside.push_back(n);
+    const Map vouched =
+        conflicts_.in_different(conflicts_.in_equal(pairs, x, y, outside), x, y, {iname});
+    pairs = isl_map_subtract(pairs.take(), vouched.copy());
+  }
   return pairs;
 }
 

@@ -69,6 +69,8 @@ class HardwareConflicts {
                             bool groups);
   /// The iname's number on the axis, 0 where only the first runs it, null where all do.
   Expr position(int insn, const Axis& axis) const;
+  /// Without those in two groups for which somebody vouches.
+  Map not_on_trust(const StatementAccess& x, const StatementAccess& y, Map pairs) const;
   bool only_prepares(int insn, const Axis& axis) const;
   bool own_element(const StatementAccess& x, const StatementAccess& y, bool groups);
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
@@ -79,6 +81,7 @@ class HardwareConflicts {
   CommutingUpdates commuting_;
   std::vector<std::vector<StatementAccess>> accesses_;
   std::map<std::string, std::vector<int>> readers_;  // by variable
+  std::map<std::string, std::set<std::string>> trusted_;  // by iname: the loops inside of it
   mutable std::map<std::pair<int, Axis>, bool> first_alone_;
   Axes axes_;  // of the kernel in question
 };

@@ -131,11 +131,7 @@ std::set<std::string> costly_for_groups(const Plan& plan) {
 class Cutter {
  public:
   explicit Cutter(Plan& plan)
-      : plan_(plan),
-        k_(plan.kernel),
-        variables_(plan.kernel),
-        hardware_conflicts_(plan),
-        trusted_(trusted_inames(plan.kernel)) {}
+      : plan_(plan), k_(plan.kernel), variables_(plan.kernel), hardware_conflicts_(plan) {}
 
   std::vector<PlanNode> run(std::vector<PlanNode> roots) { return host(std::move(roots), {}); }
 
@@ -395,13 +391,6 @@ class Cutter {
     } catch (const IslQuota&) { return true; }
   }
 
-  /// Whether somebody vouches for the groups that run the instruction.
-  bool on_trust(int i) const {
-    const std::set<std::string>& inames = k_.instructions[static_cast<std::size_t>(i)]->inames;
-    return std::any_of(inames.begin(), inames.end(),
-                       [&](const std::string& n) { return is_group(n) && trusted_.count(n); });
-  }
-
   /// Groups do not wait for one another inside of a kernel: none may need what another one does.
   void require_apart(const Open& open, const std::vector<std::string>& loops) {
     hardware_conflicts_.in_kernel_with(open.axes);
@@ -415,7 +404,6 @@ class Cutter {
     for (const StatementAccess* x : all.all()) {
       if (!written.count(x->variable)) continue;
       all.any_beside(*x, [&](const StatementAccess& y) {
-        if (on_trust(x->insn) && on_trust(y.insn)) return false;
         if (const auto conflict = hardware_conflicts_.across_groups(*x, y, loops))
           fail("unsupported", k_.instructions[static_cast<std::size_t>(y.insn)]->at,
                "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in a "
@@ -521,7 +509,6 @@ class Cutter {
   const Kernel& k_;
   Variables variables_;
   HardwareConflicts hardware_conflicts_;
-  std::set<std::string> trusted_;
 };
 
 /// The temporary that one kernel writes and another one reads, if its memory ends with the kernel.

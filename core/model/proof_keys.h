@@ -93,7 +93,8 @@ struct ProofKey {
   std::array<Statement, 4> statements;                              // both as they were, and now
   std::array<std::vector<ExprKey>, 2> origins;                      // of the dimensions
   std::vector<Runs> runs;                                           // by loop of the first one
-  std::array<std::vector<int>, 2> trusted;                          // work-items
+  /// Trusted work-items, each with the loops inside of it.
+  std::array<std::vector<std::vector<int>>, 2> trusted;
   /// By scalar in its bounds and subscripts, before and now: the loops of the writers.
   std::vector<std::optional<std::vector<int>>> computed_in;
   std::vector<int> equal;  // agree in both instances
@@ -115,8 +116,10 @@ struct QuestionKey {
     std::size_t shape = 0, loops = 0;
     std::vector<std::string> dims;
     std::vector<Runs> runs;  // by dimension
+    /// Trusted inames, and loops inside of them.
+    std::vector<std::pair<std::string, std::string>> inside = {};
 
-    auto fields() const { return std::tie(shape, loops, dims, runs); }
+    auto fields() const { return std::tie(shape, loops, dims, runs, inside); }
     bool operator==(const Statement& o) const { return fields() == o.fields(); }
   };
   struct Pair {

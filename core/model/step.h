@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +15,9 @@ struct Claim {
   enum class Kind { Injective, Disjoint, InBounds, Unsafe } kind;
   std::vector<std::string> names;
   std::string step;  // as shown by `show --what trace`
+  /// Unsafe: by iname, the loops that stood inside of it. Two of its iterations need no order
+  /// whatever these are at; loops that are not here have to agree.
+  std::map<std::string, std::set<std::string>> inside = {};
 };
 
 /// One applied transform.

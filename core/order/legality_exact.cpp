@@ -122,8 +122,13 @@ ProofKey Legality::proof_key(const Pair& p) const {
   for (std::size_t i = 0; i < 2; ++i) {
     const int s = i == 0 ? p.a : p.b;
     for (const std::string& d : was.dims(s)) key.origins[i].push_back(expression(origin(s, d)));
-    for (const std::string& d : is.items(now(s)))
-      if (is.trusts(d)) key.trusted[i].push_back(number(d));
+    for (const std::string& d : is.items(now(s))) {
+      if (!is.trusts(d)) continue;
+      std::vector<int>& trusted = key.trusted[i].emplace_back();
+      trusted.push_back(number(d));
+      for (const std::string& l : is.loops(now(s)))
+        if (is.trusts_in(d, l)) trusted.push_back(number(l));
+    }
   }
   if (p.a == p.b)  // see with_known_scalars
     for (const std::string& n : scalars_of(p))

@@ -34,6 +34,9 @@ std::set<std::string> trusted_inames(const Kernel& k) {
 
 RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
   trusted_ = trusted_inames(nested_.kernel);
+  for (const Claim& c : nested_.kernel.claims)
+    for (const auto& [iname, loops] : c.inside)
+      trusted_inside_[iname].insert(loops.begin(), loops.end());
   const std::size_t n = nested_.kernel.instructions.size();
   position_.resize(n);
   by_id_ = NameIndex(n);
@@ -108,8 +111,11 @@ Map RunOrder::before(int a, int b, bool (*unordered)(const InameTag*)) const {
       const auto at = [&](int s) {
         return std::size_t(std::find(dims(s).begin(), dims(s).end(), i) - dims(s).begin());
       };
-      const Map same = equate(equal_so_far, at(a), at(b));
-      const Map apart = isl_map_subtract(equal_so_far.copy(), same.copy());
+      Map around = universal_map(dims(a), dims(b));
+      for (std::size_t n = 0; n < shared; ++n)
+        if (!trusts_in(i, loops(a)[n])) around = equate(std::move(around), n, n);
+      const Map same = equate(around, at(a), at(b));
+      const Map apart = isl_map_subtract(around.take(), same.copy());
       all = isl_map_union(all.take(), apart.copy());
     }
   if (first(a, b)) all = isl_map_union(all.take(), equal_so_far.take());

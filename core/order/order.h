@@ -59,17 +59,24 @@ class RunOrder {
   /// { instances of a -> instances of b that run later }, over dims. Loops whose tag `unordered`
   /// accepts order nothing; nor do work-item inames: their instances of one statement run at the
   /// same time, and all of them before the next statement. Iterations of a trusted loop count as
-  /// ordered, those of trusted work-items in either direction.
+  /// ordered, those of trusted work-items in either direction, also in different iterations of
+  /// loops inside of which somebody vouches for them.
   Map before(int a, int b, bool (*unordered)(const InameTag*)) const;
 
   /// Whether the user vouches for the iterations of `iname` that run at the same time.
   bool trusts(const std::string& iname) const { return trusted_.count(iname) > 0; }
+  /// Whether it does so whatever iterations of `loop` they are in.
+  bool trusts_in(const std::string& iname, const std::string& loop) const {
+    const auto it = trusted_inside_.find(iname);
+    return it != trusted_inside_.end() && it->second.contains(loop);
+  }
 
  private:
   Nested nested_;
   std::vector<int> position_, sequence_;
   NameIndex by_id_;  // ids of the kernel's instructions
   std::set<std::string> trusted_;
+  std::map<std::string, std::set<std::string>> trusted_inside_;  // see Claim::inside
 };
 
 /// { in -> out } with the dimensions named; everything.

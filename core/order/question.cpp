@@ -18,6 +18,9 @@ void Question::statement(const RunOrder& o, int s) {
     statement.runs.push_back(!is_parallel(o.kernel().tag(i)) ? Runs::InOrder
                              : o.trusts(i)                   ? Runs::Trusted
                                                              : Runs::AtOnce);
+  for (const std::string& i : o.dims(s))
+    for (const std::string& l : o.loops(s))
+      if (o.trusts_in(i, l)) statement.inside.emplace_back(numbers_.at(i), numbers_.at(l));
   key_.parts.emplace_back(std::move(statement));
 }
 

@@ -290,6 +290,36 @@ a[map[i]] = a[map[i]] + b[i]   {id=add}
     CHECK(generate(both, t).device->kernels.size() == 1);
 }
 
+TEST_CASE(
+    "unsafe: what is vouched for holds in all iterations of the loops inside, not of those "
+    "around") {
+  const Kernel k = parsed(R"(
+kernel rows(n: int32, m: int32, w: int32, steps: int32, b: in float64[n, m], u: inout float64[n*w + m])
+domain {[t, i, j]: 0 <= t < steps and 0 <= i < n and 0 <= j < m}
+assume n >= 1 and m >= 1 and w >= 1 and steps >= 0
+u[i*w + j] = 0.5*u[i*w + j] + t*b[i, j]
+)");
+  const Kernel tagged = step(k, "tag_inames", {word("i:l.0")}, {{"unsafe", Value{true}}});
+  run_everywhere(tagged, k, {{"n", "9"}, {"m", "5"}, {"w", "5"}, {"steps", "3"}});
+  for (const char* loop : {"t:par", "j:par"})
+    CHECK_THROWS_AS(step(tagged, "tag_inames", {word(loop)}), Refused);
+  // Groups have the loops around them inside: that is more than anybody has vouched for.
+  CHECK_THROWS_AS(
+      generate(step(k, "tag_inames", {word("i:g.0")}, {{"unsafe", Value{true}}}), Target::C),
+      Refused);
+
+  const Kernel once = parsed(R"(
+kernel once(n: int32, m: int32, w: int32, b: in float64[n, m], u: inout float64[n*w + m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+assume n >= 1 and m >= 1 and w >= 1
+u[i*w + j] = 0.5*u[i*w + j] + b[i, j]
+)");
+  const Kernel groups = split(once, "i", 4, "g.0", "l.0", {{"unsafe", Value{true}}});
+  run_everywhere(groups, once, {{"n", "9"}, {"m", "5"}, {"w", "5"}});
+  for (const Target t : {Target::OpenCL, Target::Cuda})
+    CHECK(generate(groups, t).device->kernels.size() == 1);
+}
+
 TEST_CASE("sizes: an extent below 0 holds nothing and takes no memory") {
   const Kernel k = parsed(R"(
 kernel neg(n: int32, a: float64[n + 4], b: float64[n + 4])
