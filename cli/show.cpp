@@ -17,7 +17,8 @@ constexpr std::string_view kPass = "pass:";
 
 /// The values of `--what`.
 std::vector<std::string> reports() {
-  std::vector<std::string> out{"ir", "tree", "deps", "schedule", "trace", "stats", "imports"};
+  std::vector<std::string> out{"ir",       "tree",  "deps",  "parallelism",
+                               "schedule", "trace", "stats", "imports"};
   for (const std::string& name : pass_names()) out.push_back(std::string(kPass) + name);
   return out;
 }
@@ -36,6 +37,7 @@ std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptio
 }
 
 std::string picture_of(const Kernel& k, const ShowOptions& o) {
+  if (o.what == "parallelism") return parallelism_as_json(k);
   const DiagramFormat format = o.format == "dot"    ? DiagramFormat::Dot
                                : o.format == "json" ? DiagramFormat::Json
                                                     : DiagramFormat::Svg;
@@ -47,6 +49,7 @@ std::string text_of(const Kernel& k, const ShowOptions& o) {
   if (o.what == "ir") return print_kernel(as_text(k));
   if (o.what == "tree") return report_tree(k);
   if (o.what == "deps") return report_dependences(k);
+  if (o.what == "parallelism") return report_parallelism(k);
   if (o.what == "schedule") return report_schedule(k, target_option(o.target));
   if (o.what == "trace") return replay_script(k);
   if (o.what.starts_with(kPass))
@@ -72,9 +75,12 @@ std::string imports_of(const Common& c) {
 }
 
 int show(Common common, const ShowOptions& o) {
-  if (o.has_format && o.what != "deps" && o.what != "tree")
+  const bool drawn = o.what == "deps" || o.what == "tree";
+  if (o.has_format && !drawn && o.what != "parallelism")
     throw CLI::ValidationError(
         "--format", "`--what " + o.what + "` has one form; `deps` and `tree` have several");
+  if (o.what == "parallelism" && o.format != "text" && o.format != "json")
+    throw CLI::ValidationError("--format", "`parallelism` is shown as text or json");
   if (o.has_target) common.target = target_option(o.target);
   if (o.what == "imports") {
     write_output(o.output, imports_of(common));
@@ -94,7 +100,8 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
   command
       ->add_option(
           "--what", o->what,
-          "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
+          "ir: kernel text; tree: loops; deps: dependences; parallelism: which loops are "
+          "parallel, what others carry, and which may change places; schedule: loops as code "
           "generation plans them; imports: the routines of a Fortran file, and why some are not "
           "kernels; trace: a script that replays the transforms; stats: what there "
           "is, and operations, accesses and footprints as functions of the parameters, "
@@ -111,7 +118,7 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::Option* format =
       command->add_option("--format", o->format,
                           "of tree and deps: text; dot, for Graphviz; svg, a picture; json, for "
-                          "programs");
+                          "programs; of parallelism: text or json");
   format->type_name("FORMAT")->check(one_of({"text", "dot", "svg", "json"}))->capture_default_str();
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")

@@ -13,6 +13,11 @@ std::string report_tree(const Kernel& k);
 std::string report_dependences(const Kernel& k);
 /// The same only between two instructions, in either direction. Fails `unknown-instruction`.
 std::string report_dependences(const Kernel& k, const std::string& a, const std::string& b);
+/// Which loops are parallel and why others are not, the distances of dependent instances, and bands
+/// of loops that may change places (core/order/parallelism.h): a line for each.
+std::string report_parallelism(const Kernel& k);
+/// The same for programs.
+std::string parallelism_as_json(const Kernel& k);
 /// The loops as code generation plans them for `target`.
 std::string report_schedule(const Kernel& k, Target target);
 struct StatsOptions {

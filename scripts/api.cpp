@@ -50,6 +50,25 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`lp.make_kernel(domains, instructions, {options})` makes a kernel.\n"
      "Options: `args` (declarations, `\"...\"` guesses the rest), `name`, `assumptions`, "
      "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
+    {
+        "parallelism",
+        {{"knl", "moonloop.Kernel"}},
+        {"moonloop.Parallelism"},
+        "`lp.parallelism(knl)` tells which loops are parallel, and what stands in the way of "
+        "others.\n"
+        "`loops` has them in the order of the tree, `by_iname` by name. The status is `parallel` "
+        "where "
+        "no two iterations depend on each other, those of the loops around being equal; "
+        "`reduction` "
+        "where only updates of reductions do, or accumulations that `recognize_reduction` knows; "
+        "`carried` where others do; `unproved` where they may, and `hint` names the claim that "
+        "would "
+        "help. `par` tells whether `tag_inames` proves the tag `par`. Distances of dependent "
+        "instances "
+        "are numbers where they are constant, else directions: `<` for a later iteration, `>` for "
+        "an "
+        "earlier one, `<=`, `>=` and `*`. The loops of a band may change places and be tiled.",
+    },
     {"parse",
      {{"text", "string"}},
      {"moonloop.Kernel", "moonloop.Kernel ..."},
@@ -105,6 +124,7 @@ const std::vector<ApiFunction> kKernelMethods{
      {{"options?", "moonloop.counts.options"}},
      {"moonloop.CountMap"},
      "its operations; see `counts`"},
+    {"parallelism", {}, {"moonloop.Parallelism"}, "which loops are parallel; see `lp.parallelism`"},
     {"schedule",
      {{"target?", "moonloop.Target"}},
      {"string"},
@@ -173,6 +193,56 @@ const std::vector<ApiField> kErrorFields{
     {"refused", "boolean", "whether a transform was refused"},
 };
 
+const std::vector<ApiField> kParallelismFields{
+    {"bands", "moonloop.Band[]", "loops that may change places, those in no larger band"},
+    {"by_iname", "table<string, moonloop.Loop>", "the loops by name"},
+    {"dependences", "moonloop.Dependence[]",
+     "between different iterations of a loop, but for those that follow by transitivity"},
+    {"loops", "moonloop.Loop[]", "the loops, each before those in it"},
+};
+const std::vector<ApiField> kLoopFields{
+    {"around", "string[]", "the loops around it, outer to inner"},
+    {"code", "string?", "of the refusal of the tag `par`, such as `races`"},
+    {"hint", "string?", "what may help"},
+    {"iname", "string", "its loop variable"},
+    {"instances", "moonloop.Instance[]?", "two instances that depend on each other"},
+    {"kind", "\"flow\"|\"anti\"|\"output\"|nil", "how they do"},
+    {"par", "boolean", "whether the tag `par` is proved"},
+    {"params", "table<string, integer>?", "parameters for which these instances exist"},
+    {"reductions", "moonloop.Reduction[]", "what accumulates over it"},
+    {"statements", "string[]", "ids of what runs in it"},
+    {"status", "\"parallel\"|\"reduction\"|\"carried\"|\"unproved\"", "what it is"},
+    {"tag", "moonloop.Tag?", "its tag"},
+    {"variable", "string?", "what the two instances access"},
+    {"why", "string?", "the refusal of the tag `par`"},
+};
+const std::vector<ApiField> kReductionFields{
+    {"declared", "boolean", "whether it is a reduction already"},
+    {"op", "string", "the operation, such as `sum`"},
+    {"statement", "string", "the id of what updates it"},
+    {"variable", "string?", "the accumulator of one that is written out"},
+};
+const std::vector<ApiField> kInstanceFields{
+    {"at", "table<string, integer>", "its iteration"},
+    {"does", "string", "such as `writes a[4]`"},
+    {"statement", "string", "the id of its statement"},
+};
+const std::vector<ApiField> kDependenceFields{
+    {"carried_by", "string", "the outermost loop whose iterations differ"},
+    {"distance", "(integer|string)[]", "by loop: later minus earlier iteration, or a direction"},
+    {"exact", "boolean", "false where it is over-approximated"},
+    {"kind", "\"flow\"|\"anti\"|\"output\"|nil", "nil: `depends_on` says so"},
+    {"loops", "string[]", "the loops that both statements share"},
+    {"source", "string", "the id of the earlier statement"},
+    {"target", "string", "the id of the later one"},
+    {"variable", "string", "what both access"},
+    {"vector", "string", "the distance as text, `(1, -1)`"},
+};
+const std::vector<ApiField> kBandFields{
+    {"loops", "string[]", "outer to inner"},
+    {"perfect", "boolean", "whether all statements of the first loop are in the last one"},
+};
+
 const std::vector<ApiField> kCountFields{
     {"exact", "boolean", "false where it is an upper bound"},
     {"params", "string[]", "the parameters that it depends on"},
@@ -237,6 +307,12 @@ const std::vector<ApiClass> kClasses{
      kCountFields, kCountMethods},
     {"moonloop.CountMap", "Counts by what they count; `#m`, `m[1].count`, `pairs(m)`.",
      kCountMapFields, kCountMapMethods},
+    {"moonloop.Parallelism", "What `lp.parallelism` gives.", kParallelismFields, {}},
+    {"moonloop.Loop", "A loop, as `lp.parallelism` lists them.", kLoopFields, {}},
+    {"moonloop.Reduction", "What accumulates over a loop.", kReductionFields, {}},
+    {"moonloop.Instance", "An instance of a statement.", kInstanceFields, {}},
+    {"moonloop.Dependence", "A dependence that a loop carries.", kDependenceFields, {}},
+    {"moonloop.Band", "Loops that may change places.", kBandFields, {}},
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},

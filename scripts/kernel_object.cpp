@@ -225,12 +225,19 @@ int sync_counts_method(lua_State* L, State&) {
 }
 
 const luaL_Reg kMethods[] = {
-    {"check", guarded<check_method>},          {"code", guarded<text_method<code_of>>},
-    {"deps", guarded<text_method<deps_of>>},   {"header", guarded<text_method<header_of>>},
-    {"ir", guarded<text_method<text_of>>},     {"schedule", guarded<text_method<schedule_of>>},
-    {"stats", guarded<text_method<stats_of>>}, {"sync_counts", guarded<sync_counts_method>},
-    {"text", guarded<text_method<text_of>>},   {"trace", guarded<text_method<trace_of>>},
-    {"tree", guarded<text_method<tree_of>>},   {nullptr, nullptr},
+    {"check", guarded<check_method>},
+    {"code", guarded<text_method<code_of>>},
+    {"deps", guarded<text_method<deps_of>>},
+    {"header", guarded<text_method<header_of>>},
+    {"ir", guarded<text_method<text_of>>},
+    {"parallelism", guarded<parallelism_function>},
+    {"schedule", guarded<text_method<schedule_of>>},
+    {"stats", guarded<text_method<stats_of>>},
+    {"sync_counts", guarded<sync_counts_method>},
+    {"text", guarded<text_method<text_of>>},
+    {"trace", guarded<text_method<trace_of>>},
+    {"tree", guarded<text_method<tree_of>>},
+    {nullptr, nullptr},
 };
 
 int kernel_index(lua_State* L, State&) {

@@ -217,6 +217,7 @@ const luaL_Reg kFunctions[] = {
     {"is_kernel", guarded<is_kernel_function>},
     {"load", guarded<load_function>},
     {"make_kernel", guarded<make_kernel_function>},
+    {"parallelism", guarded<parallelism_function>},
     {"parse", guarded<parse_function>},
     {"parse_fortran", guarded<parse_fortran_function>},
     {"transform_callee", guarded<transform_callee_function>},

@@ -154,6 +154,8 @@ int fuse_kernels_function(lua_State* L, State& s);
 /// `lp.callee` and `lp.transform_callee`, see callees.cpp.
 int callee_function(lua_State* L, State& s);
 int transform_callee_function(lua_State* L, State& s);
+/// `lp.parallelism`, see parallelism_object.cpp.
+int parallelism_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);
 /// Replaces functions whose work no limit would end: those of the table library, those of the
 /// string library that look for patterns, and a few more (limited_library.cpp, patterns.cpp).

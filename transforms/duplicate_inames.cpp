@@ -1,44 +1,12 @@
 #include "transforms/duplicate_inames.h"
 
-#include <algorithm>
-
 #include "core/order/reordered.h"
-#include "core/rewrite/iname_rewrite.h"
+#include "core/rewrite/own_loops.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"
 
 namespace moonloop {
-namespace {
-
-using Pairs = std::vector<std::pair<std::string, std::string>>;  // old iname, new iname
-
-/// Old and new inames by domain; a domain whose bounds depend on another's inames comes before it.
-std::vector<Pairs> by_domain(const Kernel& k, const Pairs& pairs) {
-  const std::vector<int> parents = domain_parents(k);
-  const auto depth = [&](int d) {
-    int n = 0;
-    for (; d >= 0; d = parents[std::size_t(d)]) ++n;
-    return n;
-  };
-  std::map<std::pair<int, int>, Pairs> groups;  // by depth, deepest first, then by domain
-  for (const auto& p : pairs) {
-    const int home = static_cast<int>(k.home_of(p.first) - k.domains.data());
-    groups[{-depth(home), home}].push_back(p);
-  }
-  std::vector<Pairs> out;
-  for (auto& [key, group] : groups) {
-    const std::vector<std::string> order = k.domains[std::size_t(key.second)].inames();
-    std::sort(group.begin(), group.end(), [&](const auto& a, const auto& b) {
-      return std::find(order.begin(), order.end(), a.first) <
-             std::find(order.begin(), order.end(), b.first);
-    });
-    out.push_back(std::move(group));
-  }
-  return out;
-}
-
-}  // namespace
 
 Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
                         const Match& within, const DuplicateOptions& o) {
@@ -68,13 +36,11 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
       fail("no-match", k.at, "no instruction that `within` selects uses `{}`", i);
 
   NewInames names(k);
-  Pairs pairs;
+  InameCopies pairs;
   for (std::size_t n = 0; n < inames.size(); ++n)
     pairs.emplace_back(
         inames[n], names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
-  Kernel out = k;
-  for (const Pairs& group : by_domain(k, pairs))
-    out = rewrite_inames(out, renamed_inames(group), picked);
+  Kernel out = with_own_loops(k, pairs, picked);
   for (const auto& [from, to] : pairs)
     for (const auto& [iname, text] : o.tags)
       if (iname == from)

@@ -8,8 +8,8 @@
 #include "core/infer/typing.h"
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/order/accumulation.h"
 #include "core/order/check_kernel.h"
-#include "core/order/commuting.h"
 #include "core/order/reference.h"
 #include "core/rewrite/staging.h"
 #include "core/sets/syntactic_gist.h"
@@ -18,116 +18,12 @@
 namespace moonloop {
 namespace {
 
-/// `target = target op addend`.
-struct Accumulation {
-  ReduceOp op;
-  Expr addend;
-  std::optional<std::size_t> test;  // of the predicates, the one that compares the two
-};
-
-std::optional<ReduceOp> op_of(const Expr& e) {
-  if (const Nary* n = e.as<Nary>()) {
-    switch (n->op) {
-      case NaryOp::Add: return ReduceOp::Sum;
-      case NaryOp::Mul: return ReduceOp::Product;
-      case NaryOp::Or: return ReduceOp::Any;
-      case NaryOp::And: return ReduceOp::All;
-      case NaryOp::BitAnd:
-      case NaryOp::BitOr:
-      case NaryOp::BitXor: return std::nullopt;
-    }
-  }
-  if (const Call* c = e.as<Call>()) {
-    if (c->name == "min" || c->name == "fmin") return ReduceOp::Min;
-    if (c->name == "max" || c->name == "fmax") return ReduceOp::Max;
-  }
-  return std::nullopt;
-}
-
-/// `e` with the operands `operands` in place of its own.
-Expr with_operands(const Expr& e, Exprs operands) {
-  if (operands.size() == 1) return operands.front();
-  if (const Nary* n = e.as<Nary>()) return Expr(Nary{n->op, std::move(operands)}, e.at());
-  Call c = *e.as<Call>();
-  c.args = std::move(operands);
-  return Expr(std::move(c), e.at());
-}
-
-const Exprs& operands_of(const Expr& e) {
-  if (const Nary* n = e.as<Nary>()) return n->terms;
-  return e.as<Call>()->args;
-}
-
 /// Whether some domain's bounds need the temporary.
 bool bounds_loops(const Kernel& k, const std::string& name) {
   return std::any_of(k.domains.begin(), k.domains.end(), [&](const Domain& d) {
     const std::vector<std::string> params = d.params();
     return std::find(params.begin(), params.end(), name) != params.end();
   });
-}
-
-bool stands_in(const Expr& part, const Expr& e) {
-  bool found = false;
-  walk(e, [&](const Expr& x) {
-    found = found || equal(x, part);
-    return !found;
-  });
-  return found;
-}
-
-/// The value that is taken where `test` holds, instead of the target: `a < v` takes the least.
-std::optional<ReduceOp> extreme(const Expr& test, const Expr& target, const Expr& value) {
-  const Compare* c = test.as<Compare>();
-  if (!c) return std::nullopt;
-  const bool forth = equal(c->left, value) && equal(c->right, target);
-  const bool back = equal(c->left, target) && equal(c->right, value);
-  if (!forth && !back) return std::nullopt;
-  switch (c->op) {
-    case CompareOp::Lt:
-    case CompareOp::Le: return forth ? ReduceOp::Min : ReduceOp::Max;
-    case CompareOp::Gt:
-    case CompareOp::Ge: return forth ? ReduceOp::Max : ReduceOp::Min;
-    case CompareOp::Eq:
-    case CompareOp::Ne: return std::nullopt;
-  }
-  throw InternalError("a comparison without a name");
-}
-
-/// `if a < v: v = a` and `v = a if a < v else v`.
-std::optional<Accumulation> picked(const Instruction& insn) {
-  const Expr& target = insn.lhs[0];
-  if (stands_in(target, insn.rhs)) {
-    const Select* s = insn.rhs.as<Select>();
-    if (!s) return std::nullopt;
-    const bool keeps = equal(s->no, target);
-    const Expr& value = keeps ? s->yes : s->no;
-    if (stands_in(target, value) || !(keeps || equal(s->yes, target))) return std::nullopt;
-    auto op = extreme(s->cond, target, value);
-    if (!op) return std::nullopt;
-    if (!keeps) op = *op == ReduceOp::Min ? ReduceOp::Max : ReduceOp::Min;
-    return Accumulation{*op, value, {}};
-  }
-  for (std::size_t p = 0; p < insn.predicates.size(); ++p)
-    if (const auto op = extreme(insn.predicates[p], target, insn.rhs))
-      return Accumulation{*op, insn.rhs, p};
-  return std::nullopt;
-}
-
-std::optional<Accumulation> accumulation(const Instruction& insn) {
-  if (insn.kind != InsnKind::Assign || insn.lhs.size() != 1 || !insn.rhs) return std::nullopt;
-  if (const auto p = picked(insn)) return p;
-  const auto op = op_of(insn.rhs);
-  if (!op) return std::nullopt;
-  Exprs rest;
-  int seen = 0;
-  for (const Expr& t : operands_of(insn.rhs)) {
-    if (equal(t, insn.lhs[0]))
-      ++seen;
-    else
-      rest.push_back(t);
-  }
-  if (seen != 1 || rest.empty()) return std::nullopt;
-  return Accumulation{*op, with_operands(insn.rhs, std::move(rest)), {}};
 }
 
 bool is_neutral(ReduceOp op, const Expr& e) {
@@ -218,7 +114,7 @@ class Recognizer {
     }
     const Expr reduced(Reduce{a.op, inames_, {addend}, false}, a.addend.at());
     changed.rhs =
-        op_of(insn.rhs) == a.op && !a.test
+        accumulating_op(insn.rhs) == a.op && !a.test
             ? with_operands(insn.rhs, {insn.lhs[0], reduced})
             : Expr(Call{a.op == ReduceOp::Min ? "min" : "max", {insn.lhs[0], reduced}, {}},
                    insn.rhs.at());
@@ -315,8 +211,6 @@ class Recognizer {
     });
   }
 
-  /// The effect of the accumulator's type on each value must not depend on the order: int32 cuts a
-  /// sum of float64 terms in each step, int8 turns a largest value of int32 into another one.
   static void require_any_order(const Kernel& k, const Instruction& insn, const Accumulation& a) {
     Kernel typed = expand_all_rules(k);
     try {
@@ -324,19 +218,8 @@ class Recognizer {
     } catch (const Error&) {
       return;  // some types are not known yet
     }
-    const auto at = std::find_if(typed.instructions.begin(), typed.instructions.end(),
-                                 [&](const InsnPtr& i) { return i->id == insn.id; });
-    Instruction alone = **at;
-    alone.predicates.clear();  // they say whether there is a term, or are the choice below
-    if (a.test)
-      alone.rhs = Expr(Select{(*at)->predicates[*a.test], alone.rhs, alone.lhs[0]}, insn.rhs.at());
-    set_apart_other_elements(typed, alone);
-    const Type held = type_of(typed, alone.lhs[0]), term = type_of(typed, alone.rhs, held);
-    const bool truth = !held.is_record() && held.scalar == Scalar::Bool;
-    const bool logical = a.op == ReduceOp::Any || a.op == ReduceOp::All;
-    if (CommutingUpdates(typed).in_any_order(alone, written_name(alone.lhs[0])) &&
-        (truth || !logical))
-      return;
+    const auto [held, term, logical, truth, any_order] = types_of(std::move(typed), insn.id, a);
+    if (any_order) return;
     const std::string target = to_string(insn.lhs[0]);
     Diagnostic d{"not-accumulation", {}, {insn.at, {}}, {}, {}};
     if (logical) {
@@ -354,40 +237,6 @@ class Recognizer {
                              to_string(a.addend), d.hint);
     }
     throw Refused(std::move(d));
-  }
-
-  /// Other elements of the accumulator's array, as in `x[i] = x[i] - l[i, j]*x[j]`, are those of an
-  /// array of its own here: the order decides whether they are the accumulator's after all.
-  static void set_apart_other_elements(Kernel& k, Instruction& insn) {
-    const std::string name = written_name(insn.lhs[0]);
-    Expr own = insn.lhs[0];
-    while (const auto* f = own.as<Field>()) own = f->base;
-    const auto is_other = [&](const Expr& x) {
-      const auto* l = x.as<Load>();
-      return l && l->array == name && !equal(x, own);
-    };
-    bool any = false;
-    walk(insn.rhs, [&](const Expr& x) {
-      any = any || is_other(x);
-      return !any;
-    });
-    if (!any) return;
-    const std::string twin = k.fresh_name(name);
-    if (const Temporary* t = k.find_temporary(name)) {
-      Temporary copy = *t;
-      copy.name = twin;
-      k.temporaries.emplace(twin, std::move(copy));
-    } else {
-      Argument copy = *k.find_arg(name);
-      copy.name = twin;
-      k.args.push_back(std::move(copy));
-    }
-    insn.rhs = rewrite(insn.rhs, [&](const Expr& x) {
-      if (!is_other(x)) return x;
-      Load copy = *x.as<Load>();
-      copy.array = twin;
-      return Expr(std::move(copy), x.at());
-    });
   }
 
   static Type sum_type(const Typed& a, const Typed& b) {

@@ -5,6 +5,7 @@
 
 #include "core/infer/infer.h"
 #include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
 #include "core/order/shared_storage.h"

@@ -401,10 +401,7 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
           if (contains(ref_->order.dims(a.insn), name) &&
               contains(ref_->order.dims(b.insn), name) && !contains(p.equal, name))
             p.equal.push_back(name);
-  if (ref_->variables.is_temporary(x.variable) && !(same_nest(p) && same_nest(turned(p))))
-    for (const std::string& i :
-         confined_to(x.variable, ref_->web(x.variable).around(a.insn, b.insn)))
-      if (!contains(p.equal, i)) p.equal.push_back(i);
+  if (ref_->variables.is_temporary(x.variable) && !is_settled(p)) confine(p);
   check_pair(p);
 }
 
@@ -435,17 +432,25 @@ void Legality::check_pair(const Pair& p) {
 
 // ---- Temporaries that iterations have to themselves -------------------------------------------
 
-const std::vector<std::string>& Legality::confined_to(const std::string& name, const Web& web) {
+void Legality::confine(Pair& p) {
+  for (const std::string& i : confined_to(p).inames)
+    if (!contains(p.equal, i)) p.equal.push_back(i);
+}
+
+const Legality::Confined& Legality::confined_to(const Pair& p) {
+  return confined_to(p.x->variable, ref_->web(p.x->variable).around(p.a, p.b));
+}
+
+const Legality::Confined& Legality::confined_to(const std::string& name, const Web& web) {
   const auto known = confined_.find(&web);
   if (known != confined_.end()) return known->second;
   return confined_.emplace(&web, find_confined(name, web)).first->second;
 }
 
-/// Of the iterations to which the reference keeps the accesses to the temporary, those that the
-/// present loops keep apart as well. Work-items do where each has its own copy. Loops do where one
-/// iteration of the outer ones, around all accesses, is exactly one of these: a loop outside of
-/// them or between them would interleave them, and the next one would find what this one left.
-std::vector<std::string> Legality::find_confined(const std::string& name, const Web& web) const {
+/// Work-items keep iterations apart where each has its own copy. Loops do where one iteration of
+/// the outer ones, around all accesses, is exactly one of these: a loop outside of them or between
+/// them would interleave them, and the next one would find what this one left.
+Legality::Confined Legality::find_confined(const std::string& name, const Web& web) const {
   const std::vector<std::string>& wanted = web.own;
   if (wanted.empty()) return {};
   if (const Temporary* t = k_.find_temporary(name); t && t->space == AddressSpace::Global)
@@ -489,7 +494,7 @@ std::vector<std::string> Legality::find_confined(const std::string& name, const 
       out.push_back(i);
       values.push_back(e);
     }
-    if (determine(values, loops, items)) return out;
+    if (determine(values, loops, items)) return {std::move(out), loops.size()};
   }
 }
 

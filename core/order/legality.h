@@ -41,13 +41,14 @@ CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
 class Legality {
  public:
   explicit Legality(const Kernel& k);
+  virtual ~Legality() = default;
   /// `after` came from `before` by changing or adding some accesses: the question is whether all
   /// that both have keeps its order.
   Legality(const Kernel& before, const Kernel& after);
   void check();
   const RunOrder& present() const { return *present_; }
 
- private:
+ protected:  // core/order/parallelism.cpp and directions.cpp ask about the same pairs
   /// Two accesses that must keep their order, by reference statement. `commutes`: in either order,
   /// but not at the same time.
   struct Pair {
@@ -70,9 +71,21 @@ class Legality {
   CommutingUpdates& commuting() const;
   bool updates_commute(const Instruction& a, const Instruction& b, const std::string& name) const;
   static Pair turned(const Pair& p);
-  void check_pair(const Pair& p);
-  const std::vector<std::string>& confined_to(const std::string& name, const Web& web);
-  std::vector<std::string> find_confined(const std::string& name, const Web& web) const;
+  /// Called with each pair that needs a proof.
+  virtual void check_pair(const Pair& p);
+  /// Whether a pair of accesses to a temporary needs no look at which iterations have their own.
+  virtual bool is_settled(const Pair& p) { return same_nest(p) && same_nest(turned(p)); }
+  /// Of the iterations to which the reference keeps a temporary, those that the present loops keep
+  /// apart.
+  struct Confined {
+    std::vector<std::string> inames;  // of the reference
+    std::size_t loops = 0;            // how many outer ones of the present loops these determine
+  };
+  const Confined& confined_to(const std::string& name, const Web& web);
+  const Confined& confined_to(const Pair& p);
+  Confined find_confined(const std::string& name, const Web& web) const;
+  /// Instances in different ones of those iterations do not meet.
+  void confine(Pair& p);
   bool determine(const Exprs& values, const std::vector<std::string>& loops,
                  const std::vector<std::string>& items) const;
 
@@ -166,7 +179,7 @@ class Legality {
   Carried carried_;                                   // from the one to the other
   std::vector<std::map<std::string, Expr>> origins_;  // by nest, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
-  std::unordered_map<const Web*, std::vector<std::string>> confined_;
+  std::unordered_map<const Web*, Confined> confined_;
   mutable std::optional<OwnCopies> own_;                                  // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
   mutable std::unordered_map<ValuesKey, std::optional<std::vector<std::string>>, KeyHash> pieces_;

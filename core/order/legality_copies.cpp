@@ -54,7 +54,7 @@ std::vector<std::string> Legality::numbers(const std::string& name, int referenc
 bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
                               const Web& web, const std::set<std::string>& numbers) {
   std::set<std::string> told;
-  for (const std::string& i : confined_to(name, web))
+  for (const std::string& i : confined_to(name, web).inames)
     if (const auto found = plain_digits(present_->kernel(), origin(all[0].insn, i)))
       told.insert(found->begin(), found->end());
   return std::includes(told.begin(), told.end(), numbers.begin(), numbers.end());
@@ -124,7 +124,7 @@ void Legality::check_former_copies() {
       for (const AccessAt& r : all) {
         if (!ref_->at(w).write || ref_->at(r).write) continue;
         const Web& web = ref_->web(name).around(w.insn, r.insn);
-        const std::vector<std::string>& kept = confined_to(name, web);
+        const std::vector<std::string>& kept = confined_to(name, web).inames;
         std::vector<std::string> lost, equal = kept;
         for (const std::string& i : web.own)
           if (std::find(kept.begin(), kept.end(), i) == kept.end())

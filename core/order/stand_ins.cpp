@@ -105,7 +105,7 @@ class StandInCheck {
     for (const AccessAt& at : it->second) {
       const Access& other = is_.at(at);
       if (!a.write && !other.write) continue;
-      if (stands_in(at.insn, other)) continue;
+      if (are_apart(a.field, other.field) || stands_in(at.insn, other)) continue;
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and not a stand-in: it accesses only new variables
@@ -141,6 +141,7 @@ class StandInCheck {
     for (const Access& a : p.s->accesses)
       for (const Access& b : q.s->accesses) {
         if (a.variable != b.variable || (!a.write && !b.write)) continue;
+        if (are_apart(a.field, b.field)) continue;
         Question question(Question::About::Two);
         question.statement(is_.order, p.now), question.statement(is_.order, q.now);
         question.statement(was_.order, p.served), question.statement(was_.order, q.served);
@@ -254,6 +255,11 @@ class StandInCheck {
                          std::size_t(at_t - dt.begin()));
     }
     return out;
+  }
+
+  /// Whether two fields of a record have nothing in common.
+  static bool are_apart(const std::string& a, const std::string& b) {
+    return !covers_field(a, b) && !covers_field(b, a);
   }
 
   /// Whether the statement makes this access in the place of another one.

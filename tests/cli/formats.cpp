@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -317,4 +319,53 @@ TEST_CASE("formats: other reports have one form") {
   CHECK(usual.status == 2);
   CHECK(contains(usual.err, "--format: `--what ir` has one form"));
   CHECK(tool("show k.loop --what deps --format png", f.str()).status == 2);
+}
+
+TEST_CASE("formats: which loops are parallel") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, map: in int32[n], a: float64[n, n], b: float64[n], s: float64[1])\n"
+          "domain {[i, j]: 1 <= i < n and 1 <= j < n}\ndomain {[l]: 0 <= l < n}\n"
+          "domain {[m]: 0 <= m < n}\na[i, j] = a[i - 1, j] {id=w}\nb[map[l]] = 1 {id=v}\n"
+          "s[0] = max(s[0], b[m]) {id=u}\n");
+  const auto show = [&](const std::string& options) {
+    return tool("show k.loop --what parallelism " + options, f.str());
+  };
+  CHECK(show("").out ==
+        "loops\n"
+        "  i    carried: flow a: w[i=1, j=1] writes a[1, 1], w[i=2, j=1] reads a[1, 1] (n=3)\n"
+        "    j  parallel\n"
+        "  l    unproved: output b: v[l=0] may write b[map[l]], v[l=1] may write b[map[l]] (n=2); "
+        "where a subscript is read from an array, assume_injective or assume_disjoint says what "
+        "cannot be seen here; the option unsafe=true takes it on trust\n"
+        "  m    reduction: `u` accumulates the max `s`; recognize_reduction(\"m\") comes first\n"
+        "carried dependences\n"
+        "  flow a: w -> w (1, 0)\n"
+        "  output b: v -> v (<) (over-approximated)\n"
+        "  anti s: u -> u (<)\n"
+        "  flow s: u -> u (<)\n"
+        "  output s: u -> u (<)\n"
+        "permutable bands\n"
+        "  i, j\n");
+  CHECK(show("--format text").out == show("").out);
+  const Json j = Json::parse(show("--format json").out);
+  CHECK(j["loops"].size() == 4);
+  CHECK(j["loops"][0]["instances"][1]["at"] == Json{{"i", 2}, {"j", 1}});
+  CHECK(j["loops"][1]["status"] == "parallel");
+  CHECK(j["loops"][1]["par"] == true);
+  CHECK(!j["loops"][1].contains("why"));
+  CHECK(j["loops"][2]["code"] == "not-proved");
+  CHECK(j["loops"][3]["reductions"][0]["op"] == "max");
+  CHECK(j["dependences"][0]["distance"] == Json::parse(R"([{"iname": "i", "min": 1, "max": 1},
+                                                         {"iname": "j", "min": 0, "max": 0}])"));
+  CHECK(j["dependences"][1]["exact"] == false);
+  CHECK(j["bands"] == Json::parse(R"([{"loops": ["i", "j"], "perfect": true}])"));
+  for (const char* format : {"dot", "svg"}) {
+    const Outcome o = show(fmt::format("--format {}", format));
+    CHECK(o.status == 2);
+    CHECK(o.err.starts_with("--format: `parallelism` is shown as text or json\n"));
+  }
+  f.write("empty.loop", "kernel e(a: float64[1])\na[0] = 1\n");
+  CHECK(tool("show empty.loop --what parallelism", f.str()).out ==
+        "loops\n  none\ncarried dependences\n  none\npermutable bands\n  none\n");
 }

@@ -698,6 +698,53 @@ std::string changed_as_text(const Enumeration& base, const Copies& base_copies, 
 
 }  // namespace
 
+/// Nothing where the two are in one iteration of all loops that they share.
+static std::optional<Conflict> conflict(const Enumeration& e, const std::string& variable,
+                                        const Event& x, const Event& y) {
+  const Instance &a = e.all[x.instance], &b = e.all[y.instance];
+  const std::vector<std::string>&f = e.path(a.statement).loops(), &g = e.path(b.statement).loops();
+  Conflict out;
+  for (std::size_t l = 0; l < std::min(f.size(), g.size()) && f[l] == g[l]; ++l) {
+    out.loops.push_back(f[l]);
+    out.distance.push_back(b.time[l].value - a.time[l].value);
+  }
+  const auto differs =
+      std::find_if(out.distance.begin(), out.distance.end(), [](std::int64_t d) { return d != 0; });
+  if (differs == out.distance.end()) return std::nullopt;
+  out.level = static_cast<std::size_t>(differs - out.distance.begin());
+  const auto id = [&](const Instance& i) {
+    return e.kernel().instructions[static_cast<std::size_t>(i.statement)]->id;
+  };
+  out.from = id(a), out.to = id(b);
+  out.kind = !x.write ? DepKind::Anti : y.write ? DepKind::Output : DepKind::Flow;
+  out.variable = variable;
+  return out;
+}
+
+std::optional<std::vector<Conflict>> conflicts(const Kernel& k, const Integers& values) {
+  try {
+    const IslBudget budget(20'000'000, "enumerating instances");
+    const Enumeration e(k, values);
+    std::vector<Conflict> out;
+    std::set<std::string> seen;
+    for (const auto& [cell, events] : history(e, false))
+      for (std::size_t i = 0; i < events.size(); ++i)
+        for (std::size_t j = i + 1; j < events.size(); ++j) {
+          const Event &x = events[i], &y = events[j];
+          if ((!x.write && !y.write) || commute(x, y)) continue;
+          auto c = conflict(e, cell.first, x, y);
+          if (!c || !seen.insert(fmt::format("{} {} {} {} {}", c->from, c->to, int(c->kind),
+                                             c->variable, fmt::join(c->distance, " ")))
+                         .second)
+            continue;
+          out.push_back(std::move(*c));
+        }
+    return out;
+  } catch (const Unknown&) { return std::nullopt; } catch (const IslQuota&) {
+    return std::nullopt;
+  }
+}
+
 /// The results of the base at some parameters; they do not change with the compared kernels.
 struct BruteForce::Base {
   Base(const Kernel& k, const Integers& values)

@@ -1,9 +1,11 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reference.h"
 #include "runtime/evaluate.h"
 
 namespace moonloop::differential {
@@ -46,5 +48,19 @@ class BruteForce {
   Kernel kernel_;
   std::vector<std::unique_ptr<Base>> bases_;  // by the values of parameters
 };
+
+/// Two instances that touch one element of an array argument, one of them a write, in different
+/// iterations of a loop that they share. Updates that commute are none.
+struct Conflict {
+  std::string from, to;  // ids of statements, the earlier instance first
+  DepKind kind = DepKind::Flow;
+  std::string variable;
+  std::vector<std::string> loops;      // that both share
+  std::vector<std::int64_t> distance;  // by loop
+  std::size_t level = 0;               // of the outermost one whose iterations differ
+};
+/// All of a kernel without teams in its own order, each once; nothing where it cannot be
+/// enumerated.
+std::optional<std::vector<Conflict>> conflicts(const Kernel& k, const Integers& values);
 
 }  // namespace moonloop::differential

@@ -124,7 +124,8 @@ class Chain {
     // The message names instances for some n; enumeration has to look there.
     if (const auto at = d.text.rfind("(n="); at != std::string::npos)
       sizes.push_back({{"n", std::strtol(d.text.c_str() + at + 3, nullptr, 10)}});
-    bool cautious = false;
+    // Loops of groups run in the order of these; without the proof they run where they can.
+    bool cautious = call.name == "distribute_loops" && call.positional.size() > 1;
     try {
       const Kernel next = apply(call, pair_.result, Proof::LeftOut);
       if (!next.reference) return;

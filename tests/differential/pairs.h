@@ -21,7 +21,7 @@ struct Tally {
   int inapplicable = 0;  // does not fit the kernel
   int confirmed = 0;     // of the accepted and the refused: enumeration says the same
   int cautious = 0;  // refused, although only a temporary's cell would be reused in another order,
-                     // or read in an arm that is not taken
+                     // or read in an arm that is not taken, or loops could run the other way round
 };
 
 /// Something that must not be.

@@ -40,13 +40,13 @@ class StepMaker {
       case 9:
       case 10: return tag();
       case 11:
-      case 12:
-      case 13: return prioritize();
+      case 12: return prioritize();
+      case 13: return interchange();
       case 14:
       case 15:
       case 16: return fuse();
-      case 17:
-      case 18: return duplicate();
+      case 17: return duplicate();
+      case 18: return distribute();
       case 19:
       case 20:
       case 21:
@@ -175,6 +175,22 @@ class StepMaker {
   }
   Call duplicate() {
     return {"duplicate_inames", {text(iname()), text(within())}, {{"suffix", text("_d")}}};
+  }
+  /// Of loops around one statement, mostly.
+  Call interchange() {
+    const std::string x = iname();
+    std::vector<std::string> beside;
+    for (const InsnPtr& i : k_.instructions)
+      if (i->inames.count(x))
+        for (const std::string& y : i->inames)
+          if (y != x) beside.push_back(y);
+    return {"interchange", {text(x), text(beside.empty() ? other(x) : r_.pick(beside))}, {}};
+  }
+  Call distribute() {
+    if (r_.chance(30)) return {"distribute_loops", {text(iname())}, {}};
+    std::vector<std::string> groups{within()};
+    if (r_.chance(30)) groups.push_back(within());
+    return {"distribute_loops", {text(iname()), list(groups)}, {}};
   }
   Call map_domain() {
     const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");

@@ -29,6 +29,20 @@ TEST_CASE("recognize_reduction: a neutral initial value goes") {
   CHECK(k.find_insn("w")->depends_on.empty());
 }
 
+TEST_CASE("recognize_reduction: terms may read other fields of the record that holds the sum") {
+  const auto recognized = [](const std::string& field) {
+    const Kernel k = parsed(
+        "record rec(sum: float64, weight: float64)\n"
+        "kernel f(n: int32, g: rec[n], b: float64[n])\n"
+        "domain {[i, k]: 0 <= i < n and 0 <= k < n}\n"
+        "g[i].sum = g[i].sum + g[3]." +
+        field + "*b[k] {id=w}\n");
+    return code_of([&] { recognize_reduction(k, {"k"}); });
+  };
+  CHECK(recognized("weight") == "legal");
+  CHECK(recognized("sum") == "stale-value");
+}
+
 TEST_CASE("recognize_reduction: another initial value is added, none is kept as it is") {
   CHECK(line(recognize_reduction(rows("c[i] = b[i] {id=z}", "c[i] = c[i] + a[i, k] {id=w, dep=z}"),
                                  {"k"}),

@@ -1,0 +1,206 @@
+#include "transforms/distribute_loops.h"
+
+#include <algorithm>
+
+#include "core/model/lookup.h"
+#include "core/order/distribution.h"
+#include "core/order/order_reference.h"
+#include "core/rewrite/own_loops.h"
+#include "core/sets/budget.h"
+#include "transforms/new_inames.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+/// The instructions of a loop, and what is around them.
+class LoopBody {
+ public:
+  LoopBody(const Kernel& k, const std::string& iname)
+      : k_(k), iname_(iname), order_(order_of(k)), inside_(k.instructions.size()) {
+    const std::vector<int> owner = owners(k, *order_);
+    for (int s = 0; s < order_->size(); ++s) {
+      const std::vector<std::string>& loops = order_->loops(s);
+      const auto at = std::find(loops.begin(), loops.end(), iname);
+      if (at == loops.end()) continue;
+      const auto n = std::size_t(owner[std::size_t(s)]);
+      if (inside_[n].empty()) members_.push_back(n);
+      inside_[n].insert(at, loops.end());
+    }
+    std::sort(members_.begin(), members_.end());
+  }
+
+  const std::vector<std::size_t>& members() const { return members_; }  // ascending
+
+  /// The inames that a distribution copies, for the instruction: the loop and those in it, and a
+  /// team's whose bounds depend on them.
+  std::set<std::string> own(std::size_t n) const {
+    std::set<std::string> out = inside_[n];
+    for (const std::string& i : all_inames(k_, *k_.instructions[n])) {
+      if (!in_team(k_.tag(i))) continue;
+      const std::set<std::string> bounding = inames_bounding(k_, {i});
+      if (std::any_of(bounding.begin(), bounding.end(),
+                      [&](const std::string& b) { return inside_[n].contains(b); }))
+        out.insert(i);
+    }
+    return out;
+  }
+
+ private:
+  const Kernel& k_;
+  std::string iname_;
+  std::shared_ptr<const RunOrder> order_;
+  std::vector<std::size_t> members_;
+  std::vector<std::set<std::string>> inside_;  // by instruction: the loop and those within it
+};
+
+/// By instruction of the loop: the number of its group.
+using GroupNumbers = std::map<std::size_t, int>;
+
+GroupNumbers chosen(const Kernel& k, const std::string& iname, const LoopBody& body,
+                    const std::vector<Match>& groups) {
+  GroupNumbers out;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    bool any = false;
+    for (const std::size_t n : body.members()) {
+      const Instruction& insn = *k.instructions[n];
+      if (!groups[g](k, insn)) continue;
+      any = true;
+      if (!out.emplace(n, int(g)).second)
+        refuse("in-two-groups", insn.at, "`{}` is in group {} and in group {}", insn.id,
+               out.at(n) + 1, g + 1);
+    }
+    if (!any)
+      refuse("no-match", k.at, "group {} selects no instruction in the loop over `{}`", g + 1,
+             iname);
+  }
+  for (const std::size_t n : body.members()) out.emplace(n, int(groups.size()));
+  return out;
+}
+
+GroupNumbers finest(const Kernel& k, const std::string& iname, const LoopBody& body) {
+  std::map<std::string, int> number;
+  int g = 0;
+  for (const std::vector<std::string>& ids : finest_distribution(k, iname)) {
+    for (const std::string& id : ids) number.emplace(id, g);
+    ++g;
+  }
+  GroupNumbers out;
+  for (const std::size_t n : body.members()) out.emplace(n, number.at(k.instructions[n]->id));
+  return out;
+}
+
+int count_groups(const GroupNumbers& group) {
+  int most = 0;
+  for (const auto& [n, g] : group) most = std::max(most, g);
+  return most + 1;
+}
+
+/// The instructions of the loop in the order of their groups, in the places that they have in the
+/// list between them.
+void sort_list(Kernel& k, const GroupNumbers& group) {
+  std::vector<InsnPtr> sorted;
+  for (int g = 0; g < count_groups(group); ++g)
+    for (const auto& [n, number] : group)
+      if (number == g) sorted.push_back(k.instructions[n]);
+  std::size_t next = 0;
+  for (const auto& [n, number] : group) k.instructions[n] = sorted[next++];
+}
+
+}  // namespace
+
+Kernel distribute_loops(const Kernel& k, const std::string& iname, const std::vector<Match>& groups,
+                        const DistributeOptions& o) {
+  require_iname(k, iname);
+  const LoopBody body(k, iname);
+  if (body.members().empty())
+    refuse("not-a-loop", k.at, "`{}` is no loop around an instruction of kernel `{}`", iname,
+           k.name);
+  GroupNumbers group;
+  within_budget(k.at, "the order of instances is kept", [&] {
+    group = groups.empty() ? finest(k, iname, body) : chosen(k, iname, body, groups);
+  });
+  const int all = count_groups(group);
+  if (all < 2 && !groups.empty())
+    refuse("one-group", k.at, "all instructions in the loop over `{}` are in one group", iname);
+  if (!o.suffixes.empty() && std::ssize(o.suffixes) != all)
+    refuse("name-count", k.at, "{} suffixes are given for {} groups", o.suffixes.size(), all);
+  if (all < 2) return k;
+  if (o.proof == Proof::Made && !groups.empty())
+    within_budget(k.at, "the order of instances is kept", [&] {
+      std::map<std::string, int> by_id;
+      for (const auto& [n, g] : group) by_id.emplace(k.instructions[n]->id, g);
+      check_distribution(k, iname, by_id);
+    });
+
+  std::map<std::string, std::set<int>> users;  // by iname: groups
+  for (const auto& [n, g] : group)
+    for (const std::string& i : body.own(n)) users[i].insert(g);
+  NewInames names(k);
+  std::vector<InameCopies> copies(static_cast<std::size_t>(all));
+  for (const auto& [i, in] : users)
+    for (const int g : in) {
+      const std::string suffix = o.suffixes.empty() ? "" : o.suffixes[std::size_t(g)];
+      const bool stays = suffix.empty() && g == *in.begin();
+      if (!stays && in.size() > 1)
+        copies[std::size_t(g)].emplace_back(i, names.take(suffix.empty() ? "" : i + suffix, i));
+    }
+  Kernel out = k;
+  for (int g = 0; g < all; ++g) {
+    std::vector<bool> picked(k.instructions.size());
+    for (const auto& [n, number] : group) picked[n] = number == g;
+    const InameCopies& own = copies[std::size_t(g)];
+    if (own.empty()) continue;
+    out = with_own_loops(out, own, picked);
+    for (const auto& [from, to] : own)
+      if (const InameTag* tag = k.tag(from)) out.iname_tags[to] = *tag;
+  }
+  sort_list(out, group);
+  return reordered(k, std::move(out), o.proof);
+}
+
+extern const Op distribute_loops_op;
+const Op distribute_loops_op{
+    .name = "distribute_loops",
+    .doc = R"(Gives the statements of a loop loops of their own, one after the other.
+
+Each group selects statements as `within` does elsewhere; the loops run in the order of the groups, and
+statements in none of them come last. Without groups there are as many as the dependences allow, and
+nothing happens where all statements have to stay together. Loops within the loop, and of reductions,
+that several groups share are distributed along with it. The first group keeps the names; the others
+get them with a number, or each group has its own with `suffixes`. The copies keep the tags.
+
+Refuses a group against a dependence, with two instances that would change places; a statement in two
+groups, and groups that select none; a single group; names in use; and a temporary that hands a value
+from one group to another in each iteration: privatize_temporaries_with_inames gives it an axis.)",
+    .params = {{.name = "iname",
+                .kind = Kind::Str,
+                .help = "the loop",
+                .required = true,
+                .positional = true},
+               {.name = "groups",
+                .kind = Kind::Names,
+                .help = "what each loop takes over: {\"id:first\", \"writes:c\"}",
+                .fallback = "as many as possible",
+                .positional = true},
+               {.name = "suffixes",
+                .kind = Kind::Names,
+                .help = "ends the names of the loops of each group"},
+               unsafe_option()},
+    .example_kernel = R"(kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = 2*a[i]  {id=first}
+c[i] = b[i] + 1  {id=second, dep=first}
+)",
+    .example = R"(knl = lp.distribute_loops(knl, "i", {"id:first", "id:second"}))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          std::vector<Match> groups;
+          for (const std::string& g : a.names("groups")) groups.push_back(Match::parse(g, a.at()));
+          return distribute_loops(k, a.str("iname"), groups,
+                                  {.suffixes = a.names("suffixes"), .proof = a.proof()});
+        },
+    .query = {},
+};
+
+}  // namespace moonloop
