@@ -174,6 +174,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   kind("--default-integer", c.fortran.default_integer,
        "what `integer` and `logical` of Fortran are without a kind: 4 or 8 bytes");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
+  add_pairs(command, "--knob", c.knobs,
+            "value of a knob, which a script declares by lp.knob; repeatable");
   command
       .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
       ->type_name("N")
@@ -200,6 +202,7 @@ ScriptOptions script_options(const Common& c) {
   ScriptOptions o;
   o.trust = c.trust;
   o.settings = c.settings;
+  o.knobs = c.all_knobs ? c.all_knobs : std::make_shared<Knobs>(c.knobs);
   return o;
 }
 
@@ -265,7 +268,7 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before, FortranFile* file,
-                                 std::set<std::string>* marked) {
+                                 std::set<std::string>* marked, Knobs* knobs) {
   const auto from_stdin = std::count(c.transforms.begin(), c.transforms.end(), "-");
   if (from_stdin + (c.input == "-" ? 1 : 0) > 1)
     throw CLI::ValidationError("INPUT",
@@ -331,6 +334,8 @@ std::vector<Kernel> load_kernels(const Common& c,
       if (std::any_of(k.callees.begin(), k.callees.end(),
                       [](const auto& c) { return c.second->code != nullptr; }))
         marked->insert(k.name);
+  if (!c.all_knobs) options.knobs->require_declared();
+  if (knobs) *knobs = *options.knobs;
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;
@@ -371,7 +376,9 @@ Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all) {
   return pick_kernels(c, all).front();
 }
 
-Kernel load_kernel(const Common& c) { return pick_kernel(c, load_kernels(c)); }
+Kernel load_kernel(const Common& c, Knobs* knobs) {
+  return pick_kernel(c, load_kernels(c, {}, nullptr, nullptr, nullptr, knobs));
+}
 
 void write_output(const std::string& path, const std::string& text) {
   if (path != "-") return write_file(path, {text});

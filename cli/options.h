@@ -21,6 +21,7 @@ struct Common {
   std::vector<std::string> transforms;                        // -t, in order
   std::vector<std::pair<std::string, std::string>> params;    // -p NAME=VALUE, VALUE as written
   std::vector<std::pair<std::string, std::string>> settings;  // --set
+  Knobs::Given knobs;                                         // --knob
   std::vector<std::string> kernels;                           // --kernel; none: all of them
   int device = -1;                                            // none requested
   bool quiet = false;
@@ -28,6 +29,8 @@ struct Common {
   bool trust = false;
   FortranOptions fortran;
   std::string project;           // of Fortran: a build's compile_commands.json, or its folder
+  std::shared_ptr<Knobs> all_knobs;  // where other scripts share them: the caller asks whether all
+                                     // given ones are declared
   std::optional<Target> target;  // that the command generates code for
 
   /// Whether the command is about this kernel.
@@ -43,11 +46,12 @@ ScriptOptions script_options(const Common& c);
 /// input where it is Fortran, `marked` the names of those that its blocks or the scripts change.
 /// For a device, loops that are parallel still become work-items, as lib.work_items does it.
 /// Warns as cli/warnings.h says, about units that the Fortran reader
-/// leaves out, and as run_transform_script() does.
+/// leaves out, and as run_transform_script() does. `knobs` gets those that the scripts declare.
+/// Fails `unknown-knob` where --knob gives one that none of them does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr, FortranFile* file = nullptr,
-                                 std::set<std::string>* marked = nullptr);
+                                 std::set<std::string>* marked = nullptr, Knobs* knobs = nullptr);
 /// The program units of the Fortran file that is the input, see fortran_imports().
 std::vector<FortranImport> load_imports(const Common& c);
 /// Prints a warning on standard error, unless --quiet.
@@ -57,7 +61,7 @@ Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// Those of --kernel in its order, or the only one. Fails as pick_kernel().
 std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
-Kernel load_kernel(const Common& c);
+Kernel load_kernel(const Common& c, Knobs* knobs = nullptr);
 
 /// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file next to it is
 /// renamed. Fails `cannot-write`.
