@@ -43,6 +43,7 @@ std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& 
 bool is_compiler_error(const std::string& code);
 
 void add_check(CLI::App& app, Common& common, std::function<int()>& action);
+void add_db(CLI::App& app, Common& common, std::function<int()>& action);
 void add_devices(CLI::App& app, Common& common, std::function<int()>& action);
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action);
 void add_fc(CLI::App& app, Common& common, std::function<int()>& action);

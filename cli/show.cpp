@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/loaded.h"
+#include "cli/tuned.h"
 #include "codegen/lower.h"
 #include "core/infer/infer.h"
 #include "core/model/print.h"
@@ -78,7 +79,7 @@ std::string imports_of(const Common& c) {
 }
 
 /// A line for each knob, in columns.
-std::string knobs_text(const Knobs& knobs) {
+std::string knobs_table(const Knobs& knobs) {
   std::vector<std::array<std::string, 5>> rows{{"knob", "values", "default", "chosen", "from"}};
   for (const Knob& k : knobs.all()) {
     std::vector<std::string> values;
@@ -99,7 +100,7 @@ std::string knobs_text(const Knobs& knobs) {
   return out;
 }
 
-std::string knobs_json(const Knobs& knobs) {
+std::string knobs_json(const UsedKnobs& used) {
   using Json = nlohmann::ordered_json;
   const auto value = [](const Value& v) {
     if (const auto* n = v.as<std::int64_t>()) return Json(*n);
@@ -107,7 +108,7 @@ std::string knobs_json(const Knobs& knobs) {
     return Json(knob_text(v));
   };
   Json all = Json::array();
-  for (const Knob& k : knobs.all()) {
+  for (const Knob& k : used.knobs.all()) {
     Json values = Json::array();
     for (const Value& v : k.values) values.push_back(value(v));
     all.push_back({{"name", k.name},
@@ -121,7 +122,9 @@ std::string knobs_json(const Knobs& knobs) {
       all.back()["line"] = k.at.line;
     }
   }
-  return Json{{"knobs", std::move(all)}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json out{{"knobs", std::move(all)}, {"script", used.script}};
+  if (!used.kernel.empty()) out["kernel"] = used.kernel;
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 /// Which values of --format a report takes, besides text.
@@ -149,18 +152,19 @@ int show(Common common, const ShowOptions& o) {
     write_output(o.output, imports_of(common));
     return 0;
   }
-  Knobs knobs;
+  common.tuned = target_option(o.target);
+  UsedKnobs used;
   if (o.what == "knobs") {  // of all kernels
-    load_kernels(common, {}, nullptr, nullptr, nullptr, &knobs);
-    write_output(o.output, o.format == "json" ? knobs_json(knobs) : knobs_text(knobs));
+    load_kernels(common, {}, nullptr, nullptr, nullptr, &used);
+    write_output(o.output, o.format == "json" ? knobs_json(used) : knobs_table(used.knobs));
     return kDone;
   }
   if (o.what == "stats") {
     write_output(o.output, stats_of(load_with_original(common, false), common, o));
     return kDone;
   }
-  const Kernel k = load_kernel(common, &knobs);
-  write_output(o.output, text_of(k, o, knobs));
+  const Kernel k = load_kernel(common, &used);
+  write_output(o.output, text_of(k, o, used.knobs));
   return kDone;
 }
 
@@ -170,6 +174,7 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<ShowOptions>();
   CLI::App* command = app.add_subcommand("show", "Show the transformed kernel");
   add_common_options(*command, common);
+  add_tuned_options(*command, common);
   command
       ->add_option(
           "--what", o->what,
@@ -184,7 +189,7 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
       ->capture_default_str();
   CLI::Option* target = command->add_option(
       "--target", o->target,
-      "of the schedule and the passes: " + target_list(" or ") +
+      "of the schedule, the passes and the tuned values of knobs: " + target_list(" or ") +
           "; with stats, whose barriers and launches count too; for a device, the "
           "kernel as it is generated for that");
   target->type_name("TARGET")->check(one_of(target_names()))->capture_default_str();
