@@ -287,15 +287,15 @@ std::vector<Kernel> load_kernels(const Common& c,
   if (!c.all_knobs)
     options.knobs = std::make_shared<Knobs>(c.knobs, [tuned] { return tuned->find(); });
   const auto tune_for = [&](const std::vector<FortranFile::Transform>& blocks) {
-    std::vector<std::string_view> texts;
+    std::vector<std::string> texts;
     if (c.input.ends_with(".lua")) texts.push_back(source->text);
     for (const FortranFile::Transform& t : blocks)
       if (t.kernel.empty() || c.means(t.kernel)) texts.push_back(t.code);
     for (const Source* script : scripts) texts.push_back(script->text);
-    tuned->set_scripts(texts);
+    tuned->set_scripts(std::move(texts));
   };
   if (c.input.ends_with(".lua")) {
-    tuned->set_kernel_script(source->text);
+    tuned->set_made();
     tune_for({});
   }
   FortranFile fortran;
@@ -357,7 +357,11 @@ std::vector<Kernel> load_kernels(const Common& c,
         marked->insert(k.name);
   tuned->tell(*options.knobs);
   if (!c.all_knobs) options.knobs->require_declared();
-  if (used) *used = {*options.knobs, tuned->kernel_hash(), tuned->script_hash()};
+  if (used) used->knobs = *options.knobs;
+  if (used && used->with_hashes) {
+    used->kernel = tuned->kernel_hash();
+    used->script = tuned->script_hash();
+  }
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;

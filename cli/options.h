@@ -46,10 +46,12 @@ struct Common {
 };
 
 /// The knobs that scripts declared, and by what the database knows this kernel and these scripts
-/// (tuning/hashes.h); `kernel` is empty where the command is about several.
+/// (tuning/hashes.h) where the caller asks for that, which takes time; `kernel` is empty where the
+/// command is about several.
 struct UsedKnobs {
-  Knobs knobs;
-  std::string kernel, script;
+  bool with_hashes = false;
+  Knobs knobs = {};
+  std::string kernel = {}, script = {};
 };
 
 /// What scripts may do and see. Used wherever one runs.

@@ -153,7 +153,7 @@ int show(Common common, const ShowOptions& o) {
     return 0;
   }
   common.tuned = target_option(o.target);
-  UsedKnobs used;
+  UsedKnobs used{.with_hashes = o.what == "knobs" && o.format == "json"};
   if (o.what == "knobs") {  // of all kernels
     load_kernels(common, {}, nullptr, nullptr, nullptr, &used);
     write_output(o.output, o.format == "json" ? knobs_json(used) : knobs_table(used.knobs));

@@ -42,16 +42,13 @@ void TunedValues::set_kernels(const std::vector<Kernel>& all) {
   if (meant.size() == 1) kernel_ = *meant.front();
 }
 
-void TunedValues::set_kernel_script(std::string_view text) {
-  if (c_.kernels.size() <= 1) made_ = tuning::made_kernel_hash(text, c_.settings);
-}
-
-void TunedValues::set_scripts(const std::vector<std::string_view>& texts) {
-  script_ = tuning::script_hash(texts, c_.settings);
-}
-
 std::string TunedValues::kernel_hash() const {
-  return kernel_ ? tuning::kernel_hash(*kernel_) : made_;
+  if (kernel_) return tuning::kernel_hash(*kernel_);
+  return made_ ? tuning::made_kernel_hash(texts_.front(), c_.settings) : "";
+}
+
+std::string TunedValues::script_hash() const {
+  return tuning::script_hash({texts_.begin(), texts_.end()}, c_.settings);
 }
 
 /// Integers that -p gives, and those that follow from the shapes of files.
@@ -70,7 +67,7 @@ tuning::Sizes TunedValues::sizes() const {
 }
 
 std::optional<KnobValues> TunedValues::find() {
-  if (!c_.tuned || c_.no_database || (!kernel_ && made_.empty())) return std::nullopt;
+  if (!c_.tuned || c_.no_database || (!kernel_ && !made_)) return std::nullopt;
   try {
     return look();
   } catch (const Error& e) { fail_without_database(e); }
@@ -83,7 +80,7 @@ std::optional<KnobValues> TunedValues::look() {
   const tuning::Database db(path, tuning::Database::Mode::Read);
   tuning::Query q;
   q.kernel = kernel_hash();
-  q.script = script_;
+  q.script = script_hash();
   if (!kernel_ && !c_.kernels.empty()) q.name = c_.kernels.front();
   q.target = to_string(*c_.tuned);
   const std::vector<std::string> devices = db.devices(q);

@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/options.h"
@@ -23,9 +22,10 @@ class TunedValues {
 
   /// What the lookup is about; before any script runs.
   void set_kernels(const std::vector<Kernel>& all);
-  void set_kernel_script(std::string_view text);
-  /// All scripts that transform them, in order.
-  void set_scripts(const std::vector<std::string_view>& texts);
+  /// A script makes them, the first one of the scripts.
+  void set_made() { made_ = c_.kernels.size() <= 1; }
+  /// All scripts that make or transform them, in order.
+  void set_scripts(std::vector<std::string> texts) { texts_ = std::move(texts); }
 
   /// Fails as Database and device_name(), with a hint at --no-db.
   std::optional<KnobValues> find();
@@ -34,7 +34,7 @@ class TunedValues {
 
   /// Hashes, see tuning/hashes.h; the kernel's is empty where the command is about several.
   std::string kernel_hash() const;
-  const std::string& script_hash() const { return script_; }
+  std::string script_hash() const;
 
  private:
   std::optional<KnobValues> look();
@@ -42,8 +42,8 @@ class TunedValues {
 
   const Common& c_;
   std::optional<Kernel> kernel_;  // the only one
-  std::string made_;              // the hash of a script's kernel; else empty
-  std::string script_;
+  bool made_ = false;             // by a script
+  std::vector<std::string> texts_;
   std::optional<tuning::Trial> trial_;
   std::string here_;                 // the device, where values are there for others alone
   std::vector<std::string> others_;  // these
