@@ -151,6 +151,8 @@ TEST_CASE("doc: completions of bash, at the places of a command line") {
   CHECK(bash_offers({"moonloop", "re"}) == "repl");
   CHECK(bash_offers({"moonloop", ""}) ==
         "--help|--version|-h|check|db|devices|doc|fc|gen|repl|run|show|view");
+  CHECK(bash_offers({"moonloop", "db", ""}) == "best|export|import|list|merge|prune");
+  CHECK(bash_offers({"moonloop", "db", "ex"}) == "export");
   CHECK(bash_offers({"moonloop", "--v"}) == "--version");
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", ""}) == offered_targets());
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", "op"}) == "opencl|openmp");
