@@ -37,10 +37,11 @@ struct Command {
   void (*add)(CLI::App&, Common&, std::function<int()>&);
   bool reads_all = false;  // helps with the other commands, too
 };
-constexpr Command kCommands[]{
-    {"gen", add_gen},       {"run", add_run},         {"check", add_check},
-    {"show", add_show},     {"view", add_view},       {"repl", add_repl, true},
-    {"doc", add_doc, true}, {"devices", add_devices}, {"fc", add_fc}};
+constexpr Command kCommands[]{{"gen", add_gen},       {"run", add_run},
+                              {"check", add_check},   {"show", add_show},
+                              {"view", add_view},     {"repl", add_repl, true},
+                              {"doc", add_doc, true}, {"devices", add_devices},
+                              {"fc", add_fc},         {"db", add_db}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/tuned.h"
 #include "core/infer/infer.h"
 #include "core/order/check_kernel.h"
 #include "core/order/reference.h"
@@ -33,7 +34,9 @@ std::string legal_text(const Kernel& k) {
   return out;
 }
 
-int check(const Common& common) {
+int check(Common common, const std::string& target) {
+  common.tuned = target_option(target.empty() ? "c" : target);
+  if (!target.empty()) common.target = common.tuned;
   const std::vector<Kernel> all =
       load_kernels(common, [](const StepReport& r) { write_output("-", step_text(r)); });
   if (!common.kernels.empty()) pick_kernels(common, all);
@@ -61,7 +64,17 @@ void add_check(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("check", "Apply the scripts and check that each step is legal");
   add_common_options(*command, common);
-  command->callback([&common, &action] { action = [&common] { return check(common); }; });
+  add_tuned_options(*command, common);
+  auto target = std::make_shared<std::string>();
+  command
+      ->add_option("--target", *target,
+                   "check the kernel as it is generated for it, with the knobs tuned for it: " +
+                       target_list(" or ") + "; c's values if not told")
+      ->type_name("TARGET")
+      ->check(one_of(target_names()));
+  command->callback([&common, &action, target] {
+    action = [&common, target] { return check(common, *target); };
+  });
 }
 
 }  // namespace moonloop::cli

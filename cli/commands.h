@@ -27,7 +27,7 @@ namespace moonloop::cli {
 CLI::Validator one_of(std::vector<std::string> words);
 /// `--check-claims`, see GenerateOptions.
 void add_check_claims(CLI::App& command, bool& value);
-/// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.
+/// INPUT, -t, -p, --kernel, -D, --set, --knob, --device, --quiet, --color, --trust.
 void add_common_options(CLI::App& command, Common& common, bool takes_input = true);
 
 /// Writes each diagnostic of `e` to standard error.
@@ -43,6 +43,7 @@ std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& 
 bool is_compiler_error(const std::string& code);
 
 void add_check(CLI::App& app, Common& common, std::function<int()>& action);
+void add_db(CLI::App& app, Common& common, std::function<int()>& action);
 void add_devices(CLI::App& app, Common& common, std::function<int()>& action);
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action);
 void add_fc(CLI::App& app, Common& common, std::function<int()>& action);

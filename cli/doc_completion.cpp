@@ -37,7 +37,7 @@ Offer offer(const Documentation& d, const DocOption& o) {
   if (o.value == "ARRAY=FILE") return {Kind::ArrayFile, {"npy"}};
   if (o.value == "FOLDER") return {Kind::Folders, {}};
   if (o.value == "BUILD") return {Kind::Files, {"json"}};
-  if (o.value == "FILE") return {Kind::Files, {}};
+  if (o.value == "FILE" || o.name == "FILE") return {Kind::Files, {}};
   if (o.value.starts_with("FILE.")) return {Kind::Files, {o.value.substr(5)}};
   return {};
 }
@@ -119,8 +119,9 @@ std::string bash(const Documentation& d) {
       fmt::format("    '')\n      _moonloop_words '{} {}'\n      ;;\n", words(names), words(first));
   for (const DocCommand& c : d.commands) {
     out += fmt::format("    {})\n      case $prev in\n", c.name);
-    Offer rest;
+    Offer rest, action;  // `action` is the second word where others follow it
     for (const DocOption& o : c.options) {
+      if (o.flags.empty() && rest.kind == Offer::Kind::Words) action = rest;
       if (o.flags.empty()) rest = offer(d, o);
       if (o.value.empty()) continue;
       if (o.flags.empty()) continue;
@@ -130,6 +131,8 @@ std::string bash(const Documentation& d) {
     out +=
         fmt::format("      esac\n      if [[ $cur == -* ]]; then\n        _moonloop_words '{}'\n",
                     words(flags_of(c.options)));
+    if (action.kind != Offer::Kind::Nothing)
+      out += fmt::format("      elif ((COMP_CWORD == 2)); then\n        {}\n", bash_offer(action));
     if (rest.kind != Offer::Kind::Nothing)
       out += fmt::format("      else\n        {}\n", bash_offer(rest));
     out += "      fi\n      ;;\n";

@@ -110,10 +110,12 @@ class Compiler {
     one.input = path;
     one.quiet = true;  // what is not replaced stays as it is
     one.target = target_;
+    one.all_knobs = std::make_shared<Knobs>(one.knobs);
     FortranFile file;
     std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
     const std::vector<Kernel> all =
         load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
+    note_unknown_knobs(path, *one.all_knobs);
     std::vector<Kernel> kernels;
     for (const Kernel& k : all)
       if (marked.count(k.name) && file.homes.count(k.name)) kernels.push_back(k);
@@ -177,6 +179,14 @@ class Compiler {
   }
 
  private:
+  /// Another file of the build may have them.
+  void note_unknown_knobs(const std::string& path, const Knobs& knobs) const {
+    try {
+      knobs.require_declared();
+    } catch (const Error& e) {
+      if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, e.diagnostic().text);
+    }
+  }
   static bool is_source(const Compilation& c, std::size_t i) {
     return std::find(c.sources.begin(), c.sources.end(), i) != c.sources.end();
   }

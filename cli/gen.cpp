@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/replacement.h"
+#include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
@@ -21,7 +22,7 @@ std::string around_of(Target t) {
 
 int gen(Common common, const GenOptions& o) {
   const Target target = target_option(o.target);
-  common.target = target;
+  common.target = common.tuned = target;
   if (o.resident && (o.fortran.empty() || target != Target::Cuda))
     throw CLI::ValidationError("--resident", "it goes with --target cuda and --fortran-interface");
   const std::pair<const char*, const std::string*> files[] = {
@@ -57,6 +58,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<GenOptions>();
   CLI::App* command = app.add_subcommand("gen", "Print the generated code");
   add_common_options(*command, common);
+  add_tuned_options(*command, common);
   command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
       ->check(one_of(target_names()))

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
 #include "core/base/warning.h"
@@ -69,14 +70,6 @@ std::string read_stream(std::FILE* f, const std::string& name) {
   return text;
 }
 
-const Source* read_source(const std::string& path) {
-  if (path == "-") return add_source("<stdin>", read_stream(stdin, "<stdin>"));
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (!f) fail("cannot-read", {}, "cannot read `{}`: {}", path, std::strerror(errno));
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> close(f, std::fclose);
-  return add_source(path, read_stream(f, path));
-}
-
 std::vector<std::string> names_of(const std::vector<Kernel>& all) {
   std::vector<std::string> names;
   for (const Kernel& k : all) names.push_back(k.name);
@@ -84,6 +77,14 @@ std::vector<std::string> names_of(const std::vector<Kernel>& all) {
 }
 
 }  // namespace
+
+const Source* read_source(const std::string& path) {
+  if (path == "-") return add_source("<stdin>", read_stream(stdin, "<stdin>"));
+  std::FILE* f = std::fopen(path.c_str(), "rb");
+  if (!f) fail("cannot-read", {}, "cannot read `{}`: {}", path, std::strerror(errno));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> close(f, std::fclose);
+  return add_source(path, read_stream(f, path));
+}
 
 CLI::Validator one_of(std::vector<std::string> words) {
   const std::string all = fmt::format("{{{}}}", fmt::join(words, ","));
@@ -174,6 +175,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   kind("--default-integer", c.fortran.default_integer,
        "what `integer` and `logical` of Fortran are without a kind: 4 or 8 bytes");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
+  add_pairs(command, "--knob", c.knobs,
+            "value of a knob, which a script declares by lp.knob; repeatable");
   command
       .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
       ->type_name("N")
@@ -200,6 +203,7 @@ ScriptOptions script_options(const Common& c) {
   ScriptOptions o;
   o.trust = c.trust;
   o.settings = c.settings;
+  o.knobs = c.all_knobs ? c.all_knobs : std::make_shared<Knobs>(c.knobs);
   return o;
 }
 
@@ -265,7 +269,7 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before, FortranFile* file,
-                                 std::set<std::string>* marked) {
+                                 std::set<std::string>* marked, UsedKnobs* used) {
   const auto from_stdin = std::count(c.transforms.begin(), c.transforms.end(), "-");
   if (from_stdin + (c.input == "-" ? 1 : 0) > 1)
     throw CLI::ValidationError("INPUT",
@@ -277,6 +281,23 @@ std::vector<Kernel> load_kernels(const Common& c,
   if (!c.settings.empty())
     options.on_setting = [&read](const std::string& name) { read.insert(name); };
   const Source* source = read_source(c.input);
+  std::vector<const Source*> scripts;
+  for (const std::string& script : c.transforms) scripts.push_back(read_source(script));
+  const auto tuned = std::make_shared<TunedValues>(c);
+  if (!c.all_knobs)
+    options.knobs = std::make_shared<Knobs>(c.knobs, [tuned] { return tuned->find(); });
+  const auto tune_for = [&](const std::vector<FortranFile::Transform>& blocks) {
+    std::vector<std::string> texts;
+    if (c.input.ends_with(".lua")) texts.push_back(source->text);
+    for (const FortranFile::Transform& t : blocks)
+      if (t.kernel.empty() || c.means(t.kernel)) texts.push_back(t.code);
+    for (const Source* script : scripts) texts.push_back(script->text);
+    tuned->set_scripts(std::move(texts));
+  };
+  if (c.input.ends_with(".lua")) {
+    tuned->set_made();
+    tune_for({});
+  }
   FortranFile fortran;
   if (is_fortran(c.input))
     fortran = parse_fortran(source, fortran_options(c));
@@ -303,6 +324,10 @@ std::vector<Kernel> load_kernels(const Common& c,
   const auto count = [&] {
     for (const Kernel& k : kernels) steps[k.name] = k.trace.size();
   };
+  if (!c.input.ends_with(".lua")) {
+    tuned->set_kernels(kernels);
+    tune_for(fortran.transforms);
+  }
   std::set<std::string> plain;
   for (const Kernel& k : kernels) plain.insert(k.name);
   const auto note_changed = [&] {
@@ -320,8 +345,7 @@ std::vector<Kernel> load_kernels(const Common& c,
     t.kernel.empty() ? note_changed() : count();
   }
   if (file) *file = std::move(fortran);
-  for (const std::string& script : c.transforms)
-    kernels = run_transform_script(read_source(script), kernels, options);
+  for (const Source* script : scripts) kernels = run_transform_script(script, kernels, options);
   note_changed();
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
@@ -331,6 +355,13 @@ std::vector<Kernel> load_kernels(const Common& c,
       if (std::any_of(k.callees.begin(), k.callees.end(),
                       [](const auto& c) { return c.second->code != nullptr; }))
         marked->insert(k.name);
+  tuned->tell(*options.knobs);
+  if (!c.all_knobs) options.knobs->require_declared();
+  if (used) used->knobs = *options.knobs;
+  if (used && used->with_hashes) {
+    used->kernel = tuned->kernel_hash();
+    used->script = tuned->script_hash();
+  }
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;
@@ -371,7 +402,9 @@ Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all) {
   return pick_kernels(c, all).front();
 }
 
-Kernel load_kernel(const Common& c) { return pick_kernel(c, load_kernels(c)); }
+Kernel load_kernel(const Common& c, UsedKnobs* used) {
+  return pick_kernel(c, load_kernels(c, {}, nullptr, nullptr, nullptr, used));
+}
 
 void write_output(const std::string& path, const std::string& text) {
   if (path != "-") return write_file(path, {text});

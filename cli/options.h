@@ -21,6 +21,7 @@ struct Common {
   std::vector<std::string> transforms;                        // -t, in order
   std::vector<std::pair<std::string, std::string>> params;    // -p NAME=VALUE, VALUE as written
   std::vector<std::pair<std::string, std::string>> settings;  // --set
+  Knobs::Given knobs;                                         // --knob
   std::vector<std::string> kernels;                           // --kernel; none: all of them
   int device = -1;                                            // none requested
   bool quiet = false;
@@ -28,12 +29,29 @@ struct Common {
   bool trust = false;
   FortranOptions fortran;
   std::string project;           // of Fortran: a build's compile_commands.json, or its folder
+  std::shared_ptr<Knobs> all_knobs;  // where other scripts share them: the caller asks whether all
+                                     // given ones are declared
+  std::map<std::string, std::string> inputs;  // of run: files by array, whose shapes give sizes
+  // Tuned values of knobs (cli/tuned.h).
+  std::optional<Target> tuned;  // that they are looked up for; none: they are not
+  std::string database;         // --db; empty: the standard one
+  bool no_database = false;
+  std::string tuned_for;         // another device than this one
   std::optional<Target> target;  // that the command generates code for
 
   /// Whether the command is about this kernel.
   bool means(const std::string& kernel) const {
     return kernels.empty() || std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
   }
+};
+
+/// The knobs that scripts declared, and by what the database knows this kernel and these scripts
+/// (tuning/hashes.h) where the caller asks for that, which takes time; `kernel` is empty where the
+/// command is about several.
+struct UsedKnobs {
+  bool with_hashes = false;
+  Knobs knobs = {};
+  std::string kernel = {}, script = {};
 };
 
 /// What scripts may do and see. Used wherever one runs.
@@ -43,11 +61,13 @@ ScriptOptions script_options(const Common& c);
 /// input where it is Fortran, `marked` the names of those that its blocks or the scripts change.
 /// For a device, loops that are parallel still become work-items, as lib.work_items does it.
 /// Warns as cli/warnings.h says, about units that the Fortran reader
-/// leaves out, and as run_transform_script() does.
+/// leaves out, and as run_transform_script() does. `used` gets the knobs that the scripts
+/// declare. Fails `unknown-knob` where --knob gives one that none of them does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr, FortranFile* file = nullptr,
-                                 std::set<std::string>* marked = nullptr);
+                                 std::set<std::string>* marked = nullptr,
+                                 UsedKnobs* used = nullptr);
 /// The program units of the Fortran file that is the input, see fortran_imports().
 std::vector<FortranImport> load_imports(const Common& c);
 /// Prints a warning on standard error, unless --quiet.
@@ -57,8 +77,10 @@ Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// Those of --kernel in its order, or the only one. Fails as pick_kernel().
 std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
-Kernel load_kernel(const Common& c);
+Kernel load_kernel(const Common& c, UsedKnobs* used = nullptr);
 
+/// The text of a file, or of standard input for `-`. Fails `cannot-read`.
+const Source* read_source(const std::string& path);
 /// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file next to it is
 /// renamed. Fails `cannot-write`.
 void write_output(const std::string& path, const std::string& text);

@@ -73,6 +73,7 @@ void Repl::loop(LineReader& in) {
       guarded([&] { accept(line); });
   }
   if (session.wants_more()) guarded([&] { tell(session.finish()); });
+  guarded([&] { session.knobs().require_declared(); });
 }
 
 void Repl::accept(const std::string& line) {
@@ -321,13 +322,14 @@ std::string Repl::help(const std::string& name) const {
 
 namespace {
 
-int repl(const CLI::App& app, const Common& common, bool color) {
+int repl(const CLI::App& app, Common common, bool color) {
   if (common.input == "-")
     fail("bad-input", {}, "`repl` reads Lua from standard input; give the kernels in a file");
   for (const std::string& script : common.transforms)
     if (script == "-")
       fail("bad-input", {}, "`repl` reads Lua from standard input; give the script in a file");
   const bool interactive = isatty(STDIN_FILENO) != 0;
+  common.all_knobs = std::make_shared<Knobs>(common.knobs);
   ScriptOptions options = script_options(common);
   options.print_to_stdout = true;
   std::optional<CatchInterrupts> catching;

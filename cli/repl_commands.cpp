@@ -120,7 +120,7 @@ void stats(Repl& r, const Words& words) {
 
 void trace(Repl& r, const Words& words) {
   at_most(":trace", words, 0);
-  r.show(replay_script(r.session.kernel()));
+  r.show(replay_script(r.session.kernel(), 0, &r.session.knobs()));
 }
 
 /// The text of `f`, or the reason why there is none.

@@ -7,6 +7,7 @@
 #include "cli/crash_report.h"
 #include "cli/loaded.h"
 #include "cli/run_output.h"
+#include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "runtime/npy.h"
 
@@ -25,9 +26,9 @@ struct RunOptions {
 int run(Common common, const RunOptions& o) {
   RunRequest request;
   request.target = target_option(o.target);
-  common.target = request.target;
+  common.target = common.tuned = request.target;
   request.params = common.params;
-  request.inputs = {o.in.begin(), o.in.end()};
+  request.inputs = common.inputs = {o.in.begin(), o.in.end()};
   request.verify = o.verify;
   request.time = o.time;
   request.check_claims = o.check_claims;
@@ -102,6 +103,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Generate, compile and run");
   add_common_options(*command, common);
+  add_tuned_options(*command, common);
   command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
       ->check(one_of(target_names()))

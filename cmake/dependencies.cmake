@@ -18,6 +18,13 @@ find_library(JEMALLOC_LIBRARY NAMES libjemalloc_pic.a libjemalloc.a REQUIRED)
 add_library(jemalloc::jemalloc INTERFACE IMPORTED)
 target_link_libraries(jemalloc::jemalloc INTERFACE ${JEMALLOC_LIBRARY} ${CMAKE_DL_LIBS} m)
 
+# The database of tuned values. As an archive it spares each start of the program a shared library.
+find_library(SQLITE_LIBRARY NAMES libsqlite3.a sqlite3 REQUIRED)
+find_path(SQLITE_INCLUDE sqlite3.h REQUIRED)
+add_library(sqlite::sqlite INTERFACE IMPORTED)
+target_include_directories(sqlite::sqlite INTERFACE ${SQLITE_INCLUDE})
+target_link_libraries(sqlite::sqlite INTERFACE ${SQLITE_LIBRARY} ${CMAKE_DL_LIBS} m)
+
 # Line editing of the REPL; without it the REPL reads plain lines. Archives, where they are there, spare
 # each start of the program four shared libraries. Sanitizers know libedit's leaks by its shared one.
 option(MOONLOOP_LIBEDIT "Edit lines of the REPL with libedit" ON)

@@ -69,7 +69,8 @@ void Cache::trim() const {
   std::error_code none;
   std::vector<fs::path> all;
   for (fs::directory_iterator it(folder_, none), end; !none && it != end; it.increment(none))
-    if (it->path().filename().string()[0] != '.') all.push_back(it->path());
+    if (it->path().filename().string()[0] != '.' && it->is_regular_file(none))
+      all.push_back(it->path());
   if (all.size() <= kMost) return;
   std::vector<std::pair<fs::file_time_type, fs::path>> by_age;
   for (fs::path& p : all) {

@@ -36,6 +36,18 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`data_flow = {{\"x\", 0, 1}}` demands that kernel 0 writes `x` and kernel 1 reads or "
      "writes it. `name` names the result, `a_and_b` without it."},
     {"is_kernel", {{"x", "any"}}, {"boolean"}, "`lp.is_kernel(x)` tells whether x is a kernel."},
+    {"knob",
+     {{"name", "string"},
+      {"values", "integer[]|string[]|boolean[]"},
+      {"options?", "moonloop.knob.options"}},
+     {"any"},
+     "`lp.knob(name, values, {options})` gives one of the values: that of `--knob NAME=VALUE`, "
+     "else the tuned one, else the default.\n"
+     "Values are integers, strings (the names of strategies) or booleans: at least one, distinct, "
+     "of one type. `default` is one of them, the first if absent. All scripts of a command share "
+     "their knobs; one name has one list of values. Where a kernel was tuned with the script, "
+     "`run`, `gen`, `check` and `show` take the values that were fastest; `show --what knobs` "
+     "tells which they are."},
     {"load",
      {{"path", "string"}},
      {"moonloop.Kernel", "moonloop.Kernel ..."},
@@ -279,6 +291,10 @@ const std::vector<ApiField> kFuseKernelsFields{
     {"suffixes", "string|string[]|nil", "of temporaries, one for each kernel"},
 };
 
+const std::vector<ApiField> kKnobFields{
+    {"default", "integer|string|boolean|nil", "one of the values; the first if absent"},
+};
+
 const std::vector<ApiField> kMakeKernelFields{
     {"args", "string|string[]|nil", "declarations; `\"...\"` guesses the rest"},
     {"assumptions", "string?", "constraints of the parameters"},
@@ -315,6 +331,7 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.Band", "Loops that may change places.", kBandFields, {}},
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
+    {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
 };
 

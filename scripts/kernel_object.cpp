@@ -202,7 +202,9 @@ int text_method(lua_State* L, State& s) {
 std::string code_of(lua_State* L, const Kernel& k) { return generate(k, target_at(L, 2)).source; }
 std::string header_of(lua_State* L, const Kernel& k) { return generate(k, target_at(L, 2)).header; }
 std::string text_of(lua_State*, const Kernel& k) { return print_kernel(as_text(k)); }
-std::string trace_of(lua_State*, const Kernel& k) { return replay_script(k); }
+std::string trace_of(lua_State* L, const Kernel& k) {
+  return replay_script(k, 0, State::of(L).options().knobs.get());
+}
 std::string tree_of(lua_State*, const Kernel& k) { return report_tree(k); }
 std::string deps_of(lua_State*, const Kernel& k) { return report_dependences(k); }
 std::string stats_of(lua_State*, const Kernel& k) { return report_stats(k); }

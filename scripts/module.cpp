@@ -215,6 +215,7 @@ const luaL_Reg kFunctions[] = {
     {"callee", guarded<callee_function>},
     {"fuse_kernels", guarded<fuse_kernels_function>},
     {"is_kernel", guarded<is_kernel_function>},
+    {"knob", guarded<knob_function>},
     {"load", guarded<load_function>},
     {"make_kernel", guarded<make_kernel_function>},
     {"parallelism", guarded<parallelism_function>},

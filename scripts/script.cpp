@@ -215,9 +215,10 @@ std::string lua_global(const std::string& name) {
   return is_lua_name(name) ? name : fmt::format("_G[{}]", to_lua(Value{name}));
 }
 
-std::string replay_script(const Kernel& k, std::size_t done) {
+std::string replay_script(const Kernel& k, std::size_t done, const Knobs* knobs) {
   const std::string name = lua_global(k.name);
   std::string out = fmt::format("-- the transforms of kernel `{}`\n", k.name);
+  if (knobs) out += knob_comments(*knobs);
   for (const Claim& c : k.claims) out += fmt::format("-- claimed, not proved: {}\n", c.step);
   for (std::size_t i = done; i < k.trace.size(); ++i) {
     const Step& s = k.trace[i];

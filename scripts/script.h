@@ -7,6 +7,7 @@
 
 #include "core/base/warning.h"
 #include "core/model/kernel.h"
+#include "scripts/knobs.h"
 
 /// Lua scripts: they transform kernels and make them.
 ///
@@ -41,6 +42,7 @@ struct ScriptOptions {
                                            // stop
   std::function<void(const std::string&)> on_setting = {};  // called for each name read in lp.args
   WarningSink warn = {};
+  std::shared_ptr<Knobs> knobs = {};  // of all scripts of a command; none: each script has its own
   std::shared_ptr<lua::Account> account = {};  // of the script that runs this one; else a new one
 };
 
@@ -58,9 +60,9 @@ std::vector<Kernel> run_transform_script(const Source* script, const std::vector
 /// globals' names, each kernel once. Fails `no-kernel` when there are none.
 std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options);
 
-/// The Lua script that replays the transforms of `k`, claims listed as comments; without the first
-/// `done` of them.
-std::string replay_script(const Kernel& k, std::size_t done = 0);
+/// The Lua script that replays the transforms of `k`, claims and the values of knobs, where given,
+/// listed as comments; without the first `done` of them.
+std::string replay_script(const Kernel& k, std::size_t done = 0, const Knobs* knobs = nullptr);
 
 /// The global variable of this name as Lua text: `name`, or `_G["name"]` when that is not a Lua
 /// name.

@@ -194,6 +194,7 @@ template <class F>
 Outcome Session::guarded(const std::string& line, bool split, F f) {
   Outcome out;
   seen_.clear();
+  state_->options().knobs->begin_again();
   collecting_ = split;
   state_->refill();
   try {
@@ -484,6 +485,8 @@ Kernel Session::original_of(const Kernel& k) const {
       return b->original;
   return k;
 }
+
+const Knobs& Session::knobs() const { return *state_->options().knobs; }
 
 std::string Session::script_for(const Kernel& k) const {
   ScriptOptions options = state_->options();

@@ -89,6 +89,9 @@ class Session {
   /// does not come from there. Runs it to make sure. Fails `cannot-replay`.
   std::string script_for(const Kernel& k) const;
 
+  /// Those that the lines and scripts so far have declared.
+  const Knobs& knobs() const;
+
   /// The words of this session: kernels, globals, branches.
   Vocabulary vocabulary() const;
 

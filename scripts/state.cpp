@@ -13,8 +13,9 @@ constexpr std::int64_t kCall = 4;        // instructions that a call costs
 constexpr std::size_t kBytes = 16;       // of memory that cost as much as an instruction
 constexpr std::int64_t kRoom = 1 << 20;  // bytes for the last message
 
-ScriptOptions with_account(ScriptOptions o) {
+ScriptOptions with_own(ScriptOptions o) {
   if (!o.account) o.account = std::make_shared<Account>(o);
+  if (!o.knobs) o.knobs = std::make_shared<Knobs>();
   return o;
 }
 
@@ -40,7 +41,7 @@ int trampoline(lua_State* L, State&) {
 }  // namespace
 
 State::State(const ScriptOptions& options, std::string directory)
-    : options_(with_account(options)), nested_(account()), directory_(std::move(directory)) {
+    : options_(with_own(options)), nested_(account()), directory_(std::move(directory)) {
   L_ = lua_newstate(allocate, this);
   if (!L_) throw std::bad_alloc();
   *static_cast<State**>(lua_getextraspace(L_)) = this;

@@ -151,6 +151,8 @@ std::vector<std::string> op_names();
 void install_module(lua_State* L, const ScriptOptions& options);
 /// `lp.fuse_kernels`, see fuse.cpp.
 int fuse_kernels_function(lua_State* L, State& s);
+/// `lp.knob`, see knobs.cpp.
+int knob_function(lua_State* L, State& s);
 /// `lp.callee` and `lp.transform_callee`, see callees.cpp.
 int callee_function(lua_State* L, State& s);
 int transform_callee_function(lua_State* L, State& s);

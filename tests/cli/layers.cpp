@@ -26,9 +26,12 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"transforms", {"core", "transforms"}},
     {"codegen", {"core", "codegen"}},
     {"runtime", {"core", "codegen", "runtime"}},
+    {"tuning", {"core", "codegen", "runtime", "tuning"}},
     {"reports", {"core", "transforms", "codegen", "runtime", "reports"}},
     {"scripts", {"core", "frontends", "transforms", "codegen", "runtime", "reports", "scripts"}},
-    {"cli", {"core", "frontends", "transforms", "codegen", "runtime", "reports", "scripts", "cli"}},
+    {"cli",
+     {"core", "frontends", "transforms", "codegen", "runtime", "tuning", "reports", "scripts",
+      "cli"}},
 };
 
 /// The rooms of a layer, bottom up; files in none of them are the layer's interface.

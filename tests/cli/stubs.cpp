@@ -223,15 +223,39 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
   CHECK(tool("doc --lua-stubs").out == tool("doc --lua-stubs moonloop").out);
 
   const Stubs s = stubs();
-  std::set<std::string> expected{
-      "lp.attempt",         "lp.fuse_kernels",     "lp.is_kernel",       "lp.load",
-      "lp.callee",          "lp.transform_callee", "lp.make_kernel",     "lp.parse",
-      "lp.parse_fortran",   "lp.parallelism",      "Kernel:parallelism", "Kernel:check",
-      "Kernel:code",        "Kernel:deps",         "Kernel:footprints",  "Kernel:header",
-      "Kernel:ir",          "Kernel:mem_counts",   "Kernel:op_counts",   "Kernel:schedule",
-      "Kernel:stats",       "Kernel:sync_counts",  "Kernel:text",        "Kernel:trace",
-      "Kernel:tree",        "Count:eval",          "CountMap:eval",      "CountMap:eval_and_sum",
-      "CountMap:filter_by", "CountMap:group_by",   "CountMap:sum",       "CountMap:to_bytes"};
+  std::set<std::string> expected{"lp.attempt",
+                                 "lp.fuse_kernels",
+                                 "lp.is_kernel",
+                                 "lp.knob",
+                                 "lp.load",
+                                 "lp.callee",
+                                 "lp.transform_callee",
+                                 "lp.make_kernel",
+                                 "lp.parse",
+                                 "lp.parse_fortran",
+                                 "lp.parallelism",
+                                 "Kernel:parallelism",
+                                 "Kernel:check",
+                                 "Kernel:code",
+                                 "Kernel:deps",
+                                 "Kernel:footprints",
+                                 "Kernel:header",
+                                 "Kernel:ir",
+                                 "Kernel:mem_counts",
+                                 "Kernel:op_counts",
+                                 "Kernel:schedule",
+                                 "Kernel:stats",
+                                 "Kernel:sync_counts",
+                                 "Kernel:text",
+                                 "Kernel:trace",
+                                 "Kernel:tree",
+                                 "Count:eval",
+                                 "CountMap:eval",
+                                 "CountMap:eval_and_sum",
+                                 "CountMap:filter_by",
+                                 "CountMap:group_by",
+                                 "CountMap:sum",
+                                 "CountMap:to_bytes"};
   for (const Op* op : all_ops()) {
     CAPTURE(op->name);
     const Op& row = op->params.empty() && !op->alias_of.empty() ? *find_op(op->alias_of) : *op;
