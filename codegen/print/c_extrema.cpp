@@ -90,7 +90,13 @@ std::vector<CPrinter::Extremum> CPrinter::extrema_of(const Loop& x) {
 void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
   std::vector<std::pair<std::string, std::string>> kept;  // elements, and their variables
   std::string least, greatest;
+  const auto at_its_statement = [&](const Extremum& e) {
+    std::map<std::string, Expr> values;
+    for (const auto& [iname, v] : e.run->values) values.emplace(iname, without_truncation(v));
+    expr_.set_instruction(e.run->insn, values);
+  };
   const auto is_element = [&](const Extremum& e) {
+    at_its_statement(e);
     return e.place.as<Load>() || expr_.place(e.place) != names_.of(written_name(e.place));
   };
   const bool elements = std::any_of(all.begin(), all.end(), is_element);
@@ -100,9 +106,7 @@ void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
     ++depth_;
   }
   for (const Extremum& e : all) {
-    std::map<std::string, Expr> values;
-    for (const auto& [iname, v] : e.run->values) values.emplace(iname, without_truncation(v));
-    expr_.set_instruction(e.run->insn, values);
+    at_its_statement(e);
     std::string name = expr_.place(e.place);
     if (is_element(e)) {
       const std::string variable =

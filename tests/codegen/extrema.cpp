@@ -57,6 +57,22 @@ TEST_CASE("extrema: on threads, but not within lanes") {
   CHECK_FALSE(mentions_text(lanes, "reduction"));
 }
 
+// Differential test, seed 70287: the first statement behind another one's.
+TEST_CASE("extrema: one inside another one, in a lane") {
+  const std::string c = code(R"(
+kernel k(n: int32, q: float64[n, n], b: float64[2, n])
+domain {[o, i]: 0 <= o < 2 and i = 0}
+domain {[l]: 0 <= l < n}
+domain {[m]: 0 <= m < n}
+domain {[j]: 0 <= j < n}
+tag i: ilp
+b[o, i + l] = max(m, max(j, q[j, l]))
+)",
+                             Target::C);
+  CHECK(mentions_text(c, "#pragma omp simd reduction(max: acc_j_greatest)\n"));
+  CHECK(mentions_text(c, "#pragma omp simd reduction(max: acc_m_greatest)\n"));
+}
+
 TEST_CASE("extrema: what each lane has found is an element, which a clause cannot name") {
   const std::string c = code(R"(
 kernel k(n: int32, p: float64[n + 5, n + 5])
