@@ -254,18 +254,40 @@ void Expansion::without_empty(Do& d) const {
 
 void Expansion::choice(const Choice& c, const Span& at, Body& out) {
   put_choice(
-      c, 0, at, out, [&](const Expr& e, Body& before) { return prepared(e, false, before, at); },
+      c, 0, at, out, [&](const Expr& e, Body& before) { return prepared(e, true, before, at); },
       [&](const Body& b) { return body(b); });
 }
 
 /// An argument that is an array but no part of one is computed before.
 void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
   Body after;
+  if (c.elemental) return elemental(std::move(c), at, out);
   text_arguments(c.name, c.arguments, out, after, at);
   for (Expr& a : c.arguments)
     if (!is_text(a, r_)) a = part(prepared(a, false, out, at), out, at);
   out.push_back({at, std::move(c)});
   append(std::move(after), out);
+}
+
+/// A call for each element of the arguments that are arrays.
+void Expansion::elemental(SubroutineCall c, const Span& at, Body& out) {
+  c.elemental = false;
+  Exprs numbers;
+  std::vector<Range> ranges;
+  for (Expr& a : c.arguments) {
+    if (is_text(a, r_))
+      fail("unsupported", at,
+           "the call of the elemental `{}` with texts and arrays is not supported in Fortran "
+           "kernels",
+           bare_name(c.name));
+    a = prepared(a, true, out, at);
+    if (ranges.empty() && !axes_of(a, r_).empty()) ranges = over(axes_of(a, r_), numbers, at);
+  }
+  for (Expr& a : c.arguments)
+    if (!axes_of(a, r_).empty()) a = element(a, numbers, r_);
+  Body one;
+  one.push_back({at, std::move(c)});
+  append(nest(ranges, std::move(one), at), out);
 }
 
 void Expansion::assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out) {

@@ -85,6 +85,7 @@ class Expansion {
   void without_empty(Do& d) const;
   void choice(const Choice& c, const Span& at, Body& out);
   void subroutine(SubroutineCall c, const Span& at, Body& out);
+  void elemental(SubroutineCall c, const Span& at, Body& out);
   void assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out);
   Expr settled(const Expr& to, Body& out, const Span& at);
   Expr lasting(const Expr& mask, const std::set<std::string>& assigned, bool alone, Body& out,

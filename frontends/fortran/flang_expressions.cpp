@@ -677,17 +677,15 @@ class Converter {
           unsupported(fmt::format("the text that `{}` of another file gives", name));
         return call(kArrayFunction + name, args, at_);
       }
-    if (f.Rank() == 0) {
-      const Expr value = call(kFunction + name, args, at_);
-      if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
-        if (symbol && is_in_another_file(*symbol, at_) &&
-            (T::category != TypeCategory::Logical || T::kind == 4))
-          return Expr(Cast{type<T>(), value}, at_);
-      return value;
-    }
-    if (!symbol || !symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL))
-      return call(kArrayFunction + name, args, at_);
-    return call(kElemental + name, args, at_);
+    const bool of_elements =
+        f.Rank() > 0 && symbol && symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
+    if (f.Rank() > 0 && !of_elements) return call(kArrayFunction + name, args, at_);
+    const Expr value = call((of_elements ? kElemental : kFunction) + name, args, at_);
+    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
+      if (symbol && is_in_another_file(*symbol, at_) &&
+          (T::category != TypeCategory::Logical || T::kind == 4))
+        return Expr(Cast{type<T>(), value}, at_);
+    return value;
   }
 
   /// The statement function's expression for these arguments. Flang converts it to its type.

@@ -466,7 +466,9 @@ class Reader {
       if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
       const Exprs given = a ? to_arguments(*value, at) : Exprs{moonloop::call(kAbsent, {}, at)};
       x.arguments.insert(x.arguments.end(), given.begin(), given.end());
+      x.elemental = x.elemental || (value && value->Rank() > 0);
     }
+    x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
     out.push_back({at, std::move(x)});
   }
 

@@ -116,6 +116,7 @@ struct SubroutineCall {
   std::shared_ptr<const Output> output = {};
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
+  bool elemental = false;  // for each element of the arguments that are arrays
 };
 /// A statement that prints, in Fortran, and the declarations of the names in it: `a1`, `a2` and so
 /// on for the values.

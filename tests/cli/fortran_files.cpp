@@ -1,5 +1,5 @@
 // Files of Fortran as they come: with routines that are not kernels, and with modules elsewhere.
-#include "tests/cli/harness.h"
+#include "tests/cli/fortran_program.h"
 
 using namespace moonloop::test;
 
@@ -128,6 +128,89 @@ TEST_CASE("fortran: routines of the same name in two modules are told apart") {
   CHECK(code.status == 0);
   CHECK(has(code.out, "2"));
   CHECK(has(code.out, "+ 1"));
+}
+
+TEST_CASE("fortran: elemental routines of other files, and elemental subroutines, of arrays") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine mixed(n, x, y, k, total)
+  implicit none
+  interface
+    elemental real(8) function scaled(v, by)
+      real(8), intent(in) :: v, by
+    end function
+    elemental logical function is_large(v)
+      real(8), intent(in) :: v
+    end function
+    elemental integer function rounded(v)
+      real(8), intent(in) :: v
+    end function
+    elemental subroutine swap(a, b, by)
+      real(8), intent(inout) :: a, b
+      integer, intent(in) :: by
+    end subroutine
+  end interface
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n), y(n, 2), total
+  integer, intent(inout) :: k(n)
+  integer :: i
+  x(2:n) = scaled(x(1:n-1), 0.5d0)
+  where (is_large(y(:, 1)))
+    y(:, 2) = scaled(scaled(y(:, 1), x), y(:, 2))
+  elsewhere
+    y(:, 2) = -1
+  end where
+  k = rounded(x) + rounded(y(:, 2))*2
+  total = sum(scaled(y, 2d0)) + count(is_large(x)) + scaled(total, 3d0)
+  x = x(n:1:-1) + scaled(x, dble(k))
+  call swap(x(2:n), y(1:n - 1, 1), 2)
+  call swap(y(n:1:-2, 1), y(::2, 2), [(i, i = 1, (n + 1)/2)])
+  call swap(x, y(:, 2), k + 1)
+  call swap(x(1), x(2), 1)
+  call twice(y)
+  if (any(is_large(y))) x(1) = maxval(scaled(x, 1d0))
+contains
+  elemental subroutine twice(v)
+    real(8), intent(inout) :: v
+    v = 2*v
+  end subroutine
+end subroutine
+)");
+  f.write("other.f90", R"(elemental real(8) function scaled(v, by)
+  implicit none
+  real(8), intent(in) :: v, by
+  scaled = v*by + 0.25d0
+end function
+elemental logical function is_large(v)
+  implicit none
+  real(8), intent(in) :: v
+  is_large = v > 3
+end function
+elemental integer function rounded(v)
+  implicit none
+  real(8), intent(in) :: v
+  rounded = nint(v)
+end function
+elemental subroutine swap(a, b, by)
+  implicit none
+  real(8), intent(inout) :: a, b
+  integer, intent(in) :: by
+  real(8) :: kept
+  kept = a
+  a = b*by
+  b = kept
+end subroutine
+)");
+  f.write("main.f90", R"(program p
+  implicit none
+  real(8) :: x(5), y(5, 2), total
+  integer :: k(5), i
+  x = [(1.5d0*i, i = 1, 5)]; y(:, 1) = [(8d0 - 1.75d0*i, i = 1, 5)]; y(:, 2) = 0.5d0
+  k = 0; total = 1
+  call mixed(5, x, y, k, total)
+  print *, x; print *, y; print *, k, total
+end program
+)");
+  same_program(f, {"mixed"});
 }
 
 TEST_CASE("fortran: a module that another compiler keeps") {
