@@ -29,8 +29,9 @@ bool is_literal(const Expr& e) {
 
 /// A name for the result of the function `name`, which may be within another routine.
 std::string variable_of(const std::string& name) {
-  const auto inside = name.rfind('%');
-  return (inside == std::string::npos ? name : name.substr(inside + 1)) + "_of";
+  const std::string bare = bare_name(name);
+  const auto inside = bare.rfind('%');
+  return (inside == std::string::npos ? bare : bare.substr(inside + 1)) + "_of";
 }
 
 }  // namespace

@@ -253,9 +253,16 @@ void Expansion::without_empty(Do& d) const {
 }
 
 void Expansion::choice(const Choice& c, const Span& at, Body& out) {
-  put_choice(
-      c, 0, at, out, [&](const Expr& e, Body& before) { return prepared(e, true, before, at); },
-      [&](const Body& b) { return body(b); });
+  const auto condition = [&](const Expr& e, Body& before) {
+    bool of_array = false;  // which statements under the condition shall not compute again
+    if (!e) return e;
+    walk(e, [&](const Expr& x) {
+      of_array = of_array || !called(x, kOfArray).empty();
+      return !of_array;
+    });
+    return prepared(e, of_array, before, at);
+  };
+  put_choice(c, 0, at, out, condition, [&](const Body& b) { return body(b); });
 }
 
 /// An argument that is an array but no part of one is computed before.

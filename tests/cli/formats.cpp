@@ -363,7 +363,8 @@ TEST_CASE("formats: which loops are parallel") {
   for (const char* format : {"dot", "svg"}) {
     const Outcome o = show(fmt::format("--format {}", format));
     CHECK(o.status == 2);
-    CHECK(o.err.starts_with("--format: `parallelism` is shown as text or json\n"));
+    CHECK(o.err.starts_with(
+        fmt::format("--format: `--what parallelism` is text or json, not {}\n", format)));
   }
   f.write("empty.loop", "kernel e(a: float64[1])\na[0] = 1\n");
   CHECK(tool("show empty.loop --what parallelism", f.str()).out ==
