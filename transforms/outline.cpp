@@ -134,6 +134,15 @@ class Outlining {
       if (outer_.count(i)) around.push_back(i);
     }
     Set set = all.size() == d.inames().size() ? d.set : to_dims(d.set, all);
+    const std::vector<std::string> params = param_names(set);
+    if (std::any_of(params.begin(), params.end(), [&](const std::string& p) {
+          return k_.has_iname(p) && !inner_.count(p) && !outer_.count(p);
+        })) {  // a loop that is not around the statements: some iteration of it there is
+      std::vector<std::string> known = all;
+      for (const std::string& p : params)
+        if (inner_.count(p) || outer_.count(p)) known.push_back(p), around.push_back(p);
+      set = domain_of(k_, known);
+    }
     if (!around.empty()) set = dims_to_params(std::move(set), around);
     return {isl_set_drop_unused_params(set.take()), d.at};
   }

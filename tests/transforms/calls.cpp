@@ -265,6 +265,27 @@ b[j] = t              {id=store, dep=next, inames=j:k}
   CHECK(message([&] { outlined(k, "id:*"); }).find("tagging `j` as `par`") != std::string::npos);
 }
 
+TEST_CASE("outline: bounds by a loop that is not around the statements") {
+  // Seed 110200857 of 2026-11-28: the bounds of `j` were those in some iteration of `i`.
+  const Kernel k = parsed(R"(
+kernel prog(n: int32, a: float64[n], b: float64[n, n])
+assume n >= 5
+domain {[i]: 1 <= i < n - 2}
+domain {[j]: i - 1 <= j <= i + 1}
+b[i, i] = 1            {id=first}
+a[j] = a[j // 2] + 1   {id=next, inames=j}
+)");
+  const Kernel one = outlined(k, "id:next");
+  const Kernel& part = *one.callees.at("part")->meaning;
+  CHECK(part.inames() == std::vector<std::string>{"j"});
+  CHECK(part.args.size() == 2);
+  CHECK(yes(isl_set_is_equal(
+      isl_set_intersect(part.domains.at(0).set.copy(),
+                        isl_set_universe(isl_set_get_space(part.domains.at(0).set.get()))),
+      Set("[n] -> { [j] : n >= 5 and 0 <= j < n - 1 }").get())));
+  CHECK(message([&] { complete(one); }) == "legal");
+}
+
 TEST_CASE("inline: what is known of loops stays known of a value that is passed") {
   // Seed 20372 of 2026-11-28: the value was kept in a variable, of which nothing is known.
   const Kernel k = parsed(R"(
