@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/candidate.h"
 #include "cli/commands.h"
@@ -91,11 +92,13 @@ class Tuning {
 
   bool stop() const { return interrupted() || TuneClock::now() >= deadline_; }
   std::string text_of(Ending e) const;
+  std::vector<const Trial*> all_known(const KnobValues& values) const;
   const Trial* known(const KnobValues& values) const;
   Trial tried(Candidate& c);
   void note(const Trial& t);
   void progress();
   void search();
+  bool time_with_default(const Trial& t);
   void compare();
   void print() const;
 
@@ -114,7 +117,6 @@ class Tuning {
   Ending ending_ = Ending::All;
   std::optional<Trial> of_default_, best_;
   bool compared_ = false;  // the two in one run, by turns
-  double default_median_ = 0, best_median_ = 0;
   TuneClock::time_point told_{};
 };
 
@@ -168,14 +170,22 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   search_ = std::make_unique<tuning::Search>(o.trials, o.seed);
 }
 
-const Trial* Tuning::known(const KnobValues& values) const {
+/// Trials of these values at these sizes, in order.
+std::vector<const Trial*> Tuning::all_known(const KnobValues& values) const {
+  std::vector<const Trial*> out;
   for (const Trial& t : recorded_)
     if (std::equal(t.knobs.begin(), t.knobs.end(), values.begin(), values.end(),
                    [](const auto& a, const auto& b) {
                      return a.first == b.first && same_knob_value(a.second, b.second);
                    }))
-      return &t;
-  return nullptr;
+      out.push_back(&t);
+  return out;
+}
+
+/// The first one: a search that goes on takes the same way as before.
+const Trial* Tuning::known(const KnobValues& values) const {
+  const std::vector<const Trial*> all = all_known(values);
+  return all.empty() ? nullptr : all.front();
 }
 
 /// A trial of `c`, recorded, unless stop() held meanwhile. Fails where the defaults do.
@@ -196,6 +206,7 @@ Trial Tuning::tried(Candidate& c) {
   }
   t.date = tuning::utc_date();
   database_->record(t);
+  recorded_.push_back(t);
   return t;
 }
 
@@ -268,31 +279,49 @@ void Tuning::search() {
     ending_ = Ending::All;
 }
 
-/// Times the best and the defaults once more, by turns, so that the speed-up is of one run.
-void Tuning::compare() {
+/// Times the defaults and `t` by turns, and records both. False where a run gave no time.
+bool Tuning::time_with_default(const Trial& t) {
   constexpr int turns = 3;
-  default_median_ = of_default_->median();
-  best_median_ = best_->median();
-  if (knobs_text(best_->knobs) == knobs_text(of_default_->knobs)) best_median_ = default_median_;
-  if (interrupted() || best_median_ == default_median_) return;
-  attempt_.verify = false;
-  attempt_.stop = interrupted;  // the time for the search may be over
-  std::array<Trial, 2> both{*of_default_, *best_};
+  std::array<Trial, 2> both{*of_default_, t};
   std::array<Candidate, 2> candidates;
   for (std::size_t i = 0; i < 2; ++i) {
     candidates[i] = load_candidate(common_, both[i].knobs);
-    if (!candidates[i].loaded) return;  // an interrupt
+    if (!candidates[i].loaded) return false;  // an interrupt
     both[i].times.clear();
   }
   for (int turn = 0; turn < turns; ++turn)
     for (std::size_t i = 0; i < 2; ++i) {
       const Attempt a = attempt(*candidates[i].loaded, attempt_);
-      if (a.stopped || a.status != tuning::Status::Ok) return;
+      if (a.stopped || a.status != tuning::Status::Ok) return false;
       both[i].times.insert(both[i].times.end(), a.times.begin(), a.times.end());
     }
-  compared_ = true;
-  default_median_ = both[0].median();
-  best_median_ = both[1].median();
+  for (Trial& each : both) {
+    each.date = tuning::utc_date();
+    recorded_.push_back(each);
+  }
+  database_->add({both[0], both[1]});
+  return true;
+}
+
+/// The best trial is one that was lucky, perhaps: it is timed once more, by turns with the
+/// defaults, until the best is one for which that was done.
+void Tuning::compare() {
+  constexpr int most = 8;
+  tuning::Query q{base_.kernel, base_.script, "", base_.target, base_.device, base_.sizes, {}};
+  for (const auto& [name, value] : common_.knobs) q.fixed[name] = value;
+  const bool ran = counts_.all() > counts_.known;
+  attempt_.verify = false;
+  attempt_.stop = interrupted;  // the time for the search may be over
+  std::set<std::string> timed{knobs_text(of_default_->knobs)};
+  for (int i = 0; i < most; ++i) {
+    best_ = database_->best(q);  // that `run` will take
+    if (interrupted() || timed.count(knobs_text(best_->knobs)) > 0) break;
+    if (!ran && all_known(best_->knobs).size() > 1) break;  // by an earlier call
+    if (!time_with_default(*best_)) break;
+    timed.insert(knobs_text(best_->knobs));
+  }
+  compared_ = all_known(best_->knobs).size() > 1;
+  of_default_ = *all_known(of_default_->knobs).back();
 }
 
 std::string Tuning::text_of(Ending e) const {
@@ -313,11 +342,11 @@ void Tuning::print() const {
     out["sizes"] = base_.sizes;
     const auto knobs = [](const Trial& t) { return Json::parse(to_json_line(t))["knobs"]; };
     if (best_) {
-      out["default"] = {{"median", default_median_}, {"knobs", knobs(*of_default_)}};
-      out["best"] = {{"median", best_median_},
+      out["default"] = {{"median", of_default_->median()}, {"knobs", knobs(*of_default_)}};
+      out["best"] = {{"median", best_->median()},
                      {"knobs", knobs(*best_)},
                      {"options", knob_options(best_->knobs)}};
-      out["speed_up"] = default_median_ / best_median_;
+      out["speed_up"] = of_default_->median() / best_->median();
       out["compared"] = compared_;
     }
     out["trials"] = {{"ok", n.ok},       {"refused", n.refused}, {"failed", n.failed},
@@ -330,10 +359,10 @@ void Tuning::print() const {
   std::string out = fmt::format("{} on {}, {}{}{}\n", base_.name, base_.target, base_.device,
                                 base_.sizes.empty() ? "" : ", ", sizes_text(base_.sizes));
   if (best_) {
-    out += fmt::format("default:  {}  {}\n", duration(default_median_),
+    out += fmt::format("default:  {}  {}\n", duration(of_default_->median()),
                        knobs_text(of_default_->knobs));
-    out += fmt::format("best:     {}  {}\n", duration(best_median_), knobs_text(best_->knobs));
-    out += fmt::format("speed-up: {:.2f}\n", default_median_ / best_median_);
+    out += fmt::format("best:     {}  {}\n", duration(best_->median()), knobs_text(best_->knobs));
+    out += fmt::format("speed-up: {:.2f}\n", of_default_->median() / best_->median());
     out += fmt::format("knobs:    {}\n", knob_options(best_->knobs));
   }
   out +=
@@ -346,12 +375,7 @@ int Tuning::run() {
   try {
     const CatchInterrupts catching;  // the second one ends the program
     search();
-    if (best_) {
-      tuning::Query q{base_.kernel, base_.script, "", base_.target, base_.device, base_.sizes, {}};
-      for (const auto& [name, value] : common_.knobs) q.fixed[name] = value;
-      if (auto stored = database_->best(q)) best_ = std::move(stored);  // that `run` will take
-      compare();
-    }
+    if (best_) compare();
     if (interrupted()) ending_ = Ending::Interrupt;
   } catch (const WrongDefault& e) {
     report(e, common_.color);

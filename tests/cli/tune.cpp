@@ -49,14 +49,15 @@ TEST_CASE("tune: tries all, records them, and runs nothing twice") {
   CHECK(has(first.out,
             "\ntrials:   3 ok, 0 refused, 0 failed, 0 wrong; 3 run, 0 known; all combinations\n"));
   CHECK(has(first.err, "  bi=4\n"));
-  CHECK(t.trials().size() == 3);
+  const std::size_t recorded = t.trials().size();  // the best one, if not bi=4, more than once
+  CHECK(recorded >= 3);
   const TuneJson again = t.json();
   CHECK(again["trials"] ==
         TuneJson{{"ok", 3}, {"refused", 0}, {"failed", 0}, {"wrong", 0}, {"known", 3}, {"run", 0}});
   CHECK(again["default"]["knobs"] == TuneJson{{"bi", 4}});
   CHECK(again["sizes"] == TuneJson{{"n", 64}});
   CHECK(again["all"] == true);
-  CHECK(t.trials().size() == 3);
+  CHECK(t.trials().size() == recorded);
   // What it found is what other commands take.
   const std::string best = again["best"]["knobs"]["bi"].dump();
   CHECK(again["best"]["options"] == "--knob bi=" + best);
@@ -118,9 +119,10 @@ TEST_CASE("tune: an interrupt keeps what is known, and the next call goes on") {
   CHECK(kept == cut["trials"]["run"]);
   CHECK(kept >= 3);
   CHECK(kept < 400);
-  const TuneJson next = t.json("-p n=64 --trials " + std::to_string(kept + 1));
+  const TuneJson next = t.json("-p n=64 --trials 400 --time 1s");
   CHECK(next["trials"]["known"] == kept);
-  CHECK(next["trials"]["run"] == 1);
+  CHECK(next["trials"]["run"] > 0);
+  CHECK(next["interrupted"] == false);
   CHECK(t.json("-p n=64 --time 0.001s")["interrupted"] == false);
 }
 
