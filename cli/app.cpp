@@ -37,11 +37,10 @@ struct Command {
   void (*add)(CLI::App&, Common&, std::function<int()>&);
   bool reads_all = false;  // helps with the other commands, too
 };
-constexpr Command kCommands[]{{"gen", add_gen},       {"run", add_run},
-                              {"check", add_check},   {"show", add_show},
-                              {"view", add_view},     {"repl", add_repl, true},
-                              {"doc", add_doc, true}, {"devices", add_devices},
-                              {"fc", add_fc},         {"db", add_db}};
+constexpr Command kCommands[]{
+    {"gen", add_gen},   {"run", add_run},         {"check", add_check},   {"show", add_show},
+    {"view", add_view}, {"repl", add_repl, true}, {"doc", add_doc, true}, {"devices", add_devices},
+    {"fc", add_fc},     {"db", add_db},           {"tune", add_tune}};
 
 }  // namespace
 

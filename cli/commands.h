@@ -51,6 +51,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action);
 void add_repl(CLI::App& app, Common& common, std::function<int()>& action);
 void add_run(CLI::App& app, Common& common, std::function<int()>& action);
 void add_show(CLI::App& app, Common& common, std::function<int()>& action);
+void add_tune(CLI::App& app, Common& common, std::function<int()>& action);
 void add_view(CLI::App& app, Common& common, std::function<int()>& action);
 
 }  // namespace moonloop::cli

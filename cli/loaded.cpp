@@ -33,7 +33,7 @@ const Kernel* before_first_step(const FirstSeen& first_seen, const Kernel& resul
 
 }  // namespace
 
-Loaded load_with_original(const Common& common, bool needed) {
+Loaded load_with_original(const Common& common, bool needed, UsedKnobs* used) {
   std::vector<Kernel> before;
   FirstSeen first_seen;
   const std::vector<Kernel> all = load_kernels(
@@ -41,7 +41,7 @@ Loaded load_with_original(const Common& common, bool needed) {
       [&](const StepReport& r) {
         if (r.before.trace.empty()) first_seen.emplace_back(r.before, r.step);
       },
-      &before);
+      &before, nullptr, nullptr, used);
   Kernel kernel = pick_kernel(common, all);
   const auto given = std::find_if(before.begin(), before.end(),
                                   [&](const Kernel& k) { return k.name == kernel.name; });

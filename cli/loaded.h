@@ -10,6 +10,7 @@ struct Loaded {
 
 /// The kernel that the command line asks for. Where its original is not known, that is an error,
 /// `cannot-verify`, if `needed`; else it counts as its own original.
-Loaded load_with_original(const Common& common, bool needed);
+/// `used` as in load_kernels().
+Loaded load_with_original(const Common& common, bool needed, UsedKnobs* used = nullptr);
 
 }  // namespace moonloop::cli

@@ -36,21 +36,6 @@ std::string undecided_text(const Comparison& c) {
       c.undecided, c.undecided == 1 ? "it" : "them");
 }
 
-std::string comparison_text(const Comparison& c) {
-  if (!c.equal()) {
-    const std::string allowed =
-        c.bound > 0 ? fmt::format(", which may differ by {:.2g}", c.bound) : "";
-    return fmt::format("  {}: {} of {} elements differ; first {}{}: expected {}, got {}{}{}\n",
-                       c.array, c.different, c.elements, c.array, c.index, c.expected, c.found,
-                       allowed, undecided_text(c));
-  }
-  if (c.largest == 0)
-    return fmt::format("  {}: equal, {} elements{}\n", c.array, c.elements, undecided_text(c));
-  return fmt::format(
-      "  {}: equal to rounding, {} elements, largest difference {:.2g} of its bound{}\n", c.array,
-      c.elements, c.largest, undecided_text(c));
-}
-
 /// Computes in double precision, as far as its arrays say.
 bool is_double(const Kernel& k) {
   return std::any_of(k.args.begin(), k.args.end(), [](const Argument& a) {
@@ -132,6 +117,20 @@ std::string duration(double seconds) {
   return fmt::format("{:.3f} s", seconds);
 }
 
+std::string comparison_text(const Comparison& c) {
+  if (!c.equal()) {
+    const std::string allowed =
+        c.bound > 0 ? fmt::format(", which may differ by {:.2g}", c.bound) : "";
+    return fmt::format("{}: {} of {} elements differ; first {}{}: expected {}, got {}{}{}", c.array,
+                       c.different, c.elements, c.array, c.index, c.expected, c.found, allowed,
+                       undecided_text(c));
+  }
+  if (c.largest == 0)
+    return fmt::format("{}: equal, {} elements{}", c.array, c.elements, undecided_text(c));
+  return fmt::format("{}: equal to rounding, {} elements, largest difference {:.2g} of its bound{}",
+                     c.array, c.elements, c.largest, undecided_text(c));
+}
+
 std::string run_text(const Kernel& k, Target target, const RunResult& result) {
   std::string out = fmt::format("{} on {}", k.name, to_string(target));
   for (const ScalarArgument& s : result.scalars)
@@ -143,7 +142,7 @@ std::string run_text(const Kernel& k, Target target, const RunResult& result) {
     if (result.timing)  // without times, two runs print the same
       out += fmt::format(" (interpreter: {})", duration(result.verification->seconds));
     out += "\n";
-    for (const Comparison& c : result.verification->arrays) out += comparison_text(c);
+    for (const Comparison& c : result.verification->arrays) out += "  " + comparison_text(c) + "\n";
     for (const auto& [name, why] : result.verification->left_out)
       out += fmt::format("  {}: not compared: it {}\n", name, why);
   }

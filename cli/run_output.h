@@ -8,6 +8,9 @@ namespace moonloop::cli {
 /// 0.00123 as `1.23 ms`.
 std::string duration(double seconds);
 
+/// A line about an array that was compared.
+std::string comparison_text(const Comparison& c);
+
 /// The result for people: each written array's checksum and first values, the comparison, the
 /// times.
 std::string run_text(const Kernel& k, Target target, const RunResult& result);

@@ -87,7 +87,7 @@ void run(std::vector<std::string> words) {
     cli::build_app(app, common, action);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(words);
-    for (const char* command : {"run", "repl", "devices", "db"})
+    for (const char* command : {"run", "repl", "devices", "db", "tune"})
       if (app.got_subcommand(command)) return;
     if (common.trust) return;
     action();

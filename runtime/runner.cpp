@@ -229,19 +229,22 @@ void check_intact(const Kernel& k, const std::vector<Buffer>& all, bool interpre
                "`--verify` also runs it in the interpreter, which says where"});
 }
 
-/// Repeats until the median has settled: at least five runs and one second, at most ten seconds.
-Timing measure(const std::function<void()>& prepare, const std::function<double()>& run) {
-  constexpr int least_runs = 5, most_runs = 1000;
+/// Repeats until the median has settled: at least five runs and the least time, at most ten
+/// seconds.
+Timing measure(const RunRequest& request, const std::function<void()>& prepare,
+               const std::function<double()>& run) {
+  constexpr int least_runs = 5;
   std::vector<double> all;
   double total = 0;
   const auto start = Clock::now();
-  while (static_cast<int>(all.size()) < most_runs) {
-    if (static_cast<int>(all.size()) >= least_runs && total >= 1) break;
+  while (static_cast<int>(all.size()) < request.most_runs) {
+    if (static_cast<int>(all.size()) >= least_runs && total >= request.least_time) break;
     if (static_cast<int>(all.size()) >= 3 && seconds_since(start) > 10) break;
     prepare();
     all.push_back(run());
     total += all.back();
   }
+  const std::vector<double> in_order = all;
   std::sort(all.begin(), all.end());
   const auto quantile = [&](double q) {  // linear between neighbours
     const double at = q * static_cast<double>(all.size() - 1);
@@ -254,7 +257,8 @@ Timing measure(const std::function<void()>& prepare, const std::function<double(
           all.front(),
           all.back(),
           quantile(0.25),
-          quantile(0.75)};
+          quantile(0.75),
+          in_order};
 }
 
 std::string describe(const Argument& a, const Layout& l) {
@@ -411,6 +415,7 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
     std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
     const auto timed = execution->timed(updates ? scratch : out.arrays);
     out.timing = measure(
+        request,
         [&] {
           for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i].copy_storage(inputs[i]);
           if (updates) execution->refresh(scratch);

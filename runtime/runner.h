@@ -24,6 +24,8 @@ struct RunRequest {
   bool verify = false;
   double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
+  double least_time = 1;      // seconds of runs that are timed, unless they take long
+  int most_runs = 1000;       // that are timed
   bool check_claims = false;  // see GenerateOptions
   CompileOptions compile;
   int device = -1;                                    // of OpenCL or CUDA; see open_device()
@@ -35,6 +37,7 @@ struct RunRequest {
 struct Timing {
   int runs = 0;
   double median = 0, least = 0, most = 0, lower_quartile = 0, upper_quartile = 0;
+  std::vector<double> all;  // in order
 };
 
 struct Verification {

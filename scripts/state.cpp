@@ -157,6 +157,7 @@ void State::throw_top(int status) {
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
   const ErrorBox* box = to_error(L_, -1);
   const std::shared_ptr<const Counterexample> counterexample = box ? box->counterexample : nullptr;
+  const bool refused = box && box->refused;
   lua_settop(L_, 0);
   room_ = 0;
   if (all.front().code == "script-memory") {
@@ -167,6 +168,7 @@ void State::throw_top(int status) {
   }
   if (all.front().code == "internal-error") throw InternalError(all.front().text);
   if (counterexample) throw RefusedByCounterexample(std::move(all), counterexample);
+  if (refused) throw Refused(std::move(all));
   throw Error(std::move(all));
 }
 

@@ -248,17 +248,26 @@ double size_distance(const Sizes& a, const Sizes& b) {
 }
 
 std::optional<Trial> best_of(const std::vector<Trial>& all, const Query& q) {
+  const auto matches = [&](const Trial& t) {
+    return t.kernel == q.kernel && t.script == q.script && t.target == q.target &&
+           t.device == q.device && t.status == Status::Ok && (q.name.empty() || t.name == q.name) &&
+           std::all_of(q.fixed.begin(), q.fixed.end(), [&](const auto& fixed) {
+             const auto it = t.knobs.find(fixed.first);
+             return it != t.knobs.end() && knob_text(it->second) == fixed.second;
+           });
+  };
+  std::map<std::pair<Sizes, std::string>, const Trial*> last;
+  const auto combination = [](const Trial& t) {
+    std::string knobs;
+    for (const auto& [name, value] : t.knobs) knobs += name + "=" + to_lua(value) + "\n";
+    return std::pair(t.sizes, knobs);
+  };
+  for (const Trial& t : all)
+    if (matches(t)) last[combination(t)] = &t;
   const Trial* best = nullptr;
   std::tuple<double, double, Sizes, double> best_rank;  // smaller is better
   for (const Trial& t : all) {
-    if (t.kernel != q.kernel || t.script != q.script || t.target != q.target ||
-        t.device != q.device || t.status != Status::Ok || (!q.name.empty() && t.name != q.name))
-      continue;
-    const bool agrees = std::all_of(q.fixed.begin(), q.fixed.end(), [&](const auto& fixed) {
-      const auto it = t.knobs.find(fixed.first);
-      return it != t.knobs.end() && knob_text(it->second) == fixed.second;
-    });
-    if (!agrees) continue;
+    if (!matches(t) || last[combination(t)] != &t) continue;
     double largeness = 0;
     for (const auto& [name, n] : t.sizes) largeness += log_of(n);
     std::tuple<double, double, Sizes, double> rank{size_distance(q.sizes, t.sizes), -largeness,

@@ -36,7 +36,8 @@ double size_distance(const Sizes& a, const Sizes& b);
 
 /// Of the trials that are Ok and match the query: those whose sizes are nearest, of these the
 /// largest sizes, of these the least median of times, of these the first one. Never another
-/// device's.
+/// device's. Of several with the same knobs and sizes, the last one counts: what was measured again
+/// may have been lucky before.
 std::optional<Trial> best_of(const std::vector<Trial>& all, const Query& q);
 
 /// Which trials `list` gives and `prune` removes: those that match all of what is told.

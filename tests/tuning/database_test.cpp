@@ -99,6 +99,16 @@ TEST_CASE("database: the distance of sizes is that of their ratios, over all par
   CHECK(size_distance({{"n", INT64_MIN}}, {{"n", 0}}) == 0);
 }
 
+TEST_CASE("database: of trials of the same values and sizes, the last one counts") {
+  const TuningFolder f;
+  Database db(f / "t.db", Mode::Write);
+  db.add({trial(1, 64, 0.1), trial(2, 64, 0.2), trial(1, 64, 0.3)});
+  CHECK(bi_of(db.best(query(64))) == 2);
+  db.add({trial(1, 64, 0.15), trial(1, 128, 9)});
+  CHECK(bi_of(db.best(query(64))) == 1);
+  CHECK(db.best(query(64))->median() == 0.15);
+}
+
 TEST_CASE("database: only trials that are ok are best, by the median of their times") {
   const TuningFolder f;
   Database db(f / "t.db", Mode::Write);

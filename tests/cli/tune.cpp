@@ -1,0 +1,152 @@
+#include <signal.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/harness.h"
+
+/// `moonloop tune`.
+
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+using TuneJson = nlohmann::json;
+
+/// A folder with a kernel and a script; trials are in `t.db`.
+class TuneFolder {
+ public:
+  explicit TuneFolder(const std::string& script, const std::string& kernel = kDouble) {
+    f.write("k.loop", kernel);
+    f.write("t.lua", script);
+  }
+  Outcome tune(const std::string& arguments = "-p n=64") const {
+    return tool("tune k.loop -t t.lua --db t.db " + arguments, f.str());
+  }
+  TuneJson json(const std::string& arguments = "-p n=64") const {
+    const Outcome o = tune("--quiet --json " + arguments);
+    CHECK(o.status == 0);
+    CHECK(o.err.empty());
+    return TuneJson::parse(o.out);
+  }
+  TuneJson trials() const {
+    return TuneJson::parse(tool("db list --json --db t.db", f.str()).out)["trials"];
+  }
+  const Folder f;
+};
+
+const char* const kThree = "twice = twice:split_iname('i', lp.knob('bi', {4, 8, 16}))\n";
+
+}  // namespace
+
+TEST_CASE("tune: tries all, records them, and runs nothing twice") {
+  const TuneFolder t(kThree);
+  const Outcome first = t.tune();
+  CHECK(first.status == 0);
+  CHECK(has(first.out, "twice on c, "));
+  CHECK(has(first.out, "\ndefault:  "));
+  CHECK(has(first.out, "\nspeed-up: "));
+  CHECK(has(first.out, "\nknobs:    --knob bi="));
+  CHECK(has(first.out,
+            "\ntrials:   3 ok, 0 refused, 0 failed, 0 wrong; 3 run, 0 known; all combinations\n"));
+  CHECK(has(first.err, "  bi=4\n"));
+  const std::size_t recorded = t.trials().size();  // the best one, if not bi=4, more than once
+  CHECK(recorded >= 3);
+  const TuneJson again = t.json();
+  CHECK(again["trials"] ==
+        TuneJson{{"ok", 3}, {"refused", 0}, {"failed", 0}, {"wrong", 0}, {"known", 3}, {"run", 0}});
+  CHECK(again["default"]["knobs"] == TuneJson{{"bi", 4}});
+  CHECK(again["sizes"] == TuneJson{{"n", 64}});
+  CHECK(again["all"] == true);
+  CHECK(t.trials().size() == recorded);
+  // What it found is what other commands take.
+  const std::string best = again["best"]["knobs"]["bi"].dump();
+  CHECK(again["best"]["options"] == "--knob bi=" + best);
+  CHECK(has(tool("gen k.loop -t t.lua --db t.db", t.f.str()).err, "note: bi=" + best + " is from"));
+  CHECK(t.json("-p n=65")["trials"]["run"] == 3);  // another size
+  CHECK(t.json("-p n=66 --knob bi=8")["trials"]["run"] == 1);
+  CHECK(t.json("-p n=66 --trials 2")["trials"]["run"] == 1);
+}
+
+TEST_CASE("tune: what is refused, failed or wrong is recorded with its reason, and not taken") {
+  const TuneFolder t(
+      "local way = lp.knob('way', {'plain', 'turned', 'claimed', 'stopped'})\n"
+      "if way == 'turned' then up = up:prioritize_loops('j, i') end\n"
+      "if way == 'claimed' then up = up:prioritize_loops('j, i', {unsafe = true}) end\n"
+      "if way == 'stopped' then error('no such way') end\n",
+      "kernel up(n: int32, a: float64[n, n])\n"
+      "domain {[i, j]: 1 <= i < n and 0 <= j < n - 1}\n"
+      "a[i, j] = a[i-1, j+1] + 1\n");
+  const Outcome o = t.tune("-p n=100");
+  CHECK(o.status == 0);
+  CHECK(has(o.out, "speed-up: 1.00\nknobs:    --knob way=plain\n"));
+  CHECK(has(o.out, "1 ok, 1 refused, 1 failed, 1 wrong; 4 run, 0 known"));
+  CHECK(has(o.err, "note: way=claimed: wrong: a: "));
+  CHECK(has(o.err, "note: way=stopped: failed: "));
+  for (const TuneJson& trial : t.trials()) {
+    CAPTURE(trial.dump());
+    const std::string way = trial["knobs"]["way"];
+    CHECK(trial["status"] == (way == "plain"     ? "ok"
+                              : way == "turned"  ? "refused"
+                              : way == "claimed" ? "wrong"
+                                                 : "failed"));
+    CHECK(trial.contains("reason") == (way != "plain"));
+  }
+  CHECK(t.json("-p n=100")["trials"]["run"] == 0);
+  const Outcome wrong = t.tune("-p n=101 --knob way=claimed");
+  CHECK(wrong.status == 3);
+  CHECK(wrong.out.empty());
+  CHECK(has(wrong.err, "[wrong-results]"));
+}
+
+TEST_CASE("tune: an interrupt keeps what is known, and the next call goes on") {
+  std::string values = "1";
+  for (int i = 2; i <= 400; ++i) values += ", " + std::to_string(i);
+  const TuneFolder t("twice = twice:split_iname('i', lp.knob('bi', {" + values + "}))\n");
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  const Outcome o = shell("('" + binary +
+                              "' tune k.loop -t t.lua --db t.db -p n=64 --trials 400 --json & "
+                              "p=$!; until '" +
+                              binary +
+                              "' db list --db t.db 2>&1 | grep -q bi=3; do sleep 0.05; done; "
+                              "kill -INT $p; wait $p)",
+                          t.f.str());
+  CHECK(o.status == 0);
+  const TuneJson cut = TuneJson::parse(o.out);
+  CHECK(cut["interrupted"] == true);
+  CHECK(!has(o.err, "error"));
+  const std::size_t kept = t.trials().size();
+  CHECK(kept == cut["trials"]["run"]);
+  CHECK(kept >= 3);
+  CHECK(kept < 400);
+  const TuneJson next = t.json("-p n=64 --trials 400 --time 1s");
+  CHECK(next["trials"]["known"] == kept);
+  CHECK(next["trials"]["run"] > 0);
+  CHECK(next["interrupted"] == false);
+  CHECK(t.json("-p n=64 --time 0.001s")["interrupted"] == false);
+}
+
+TEST_CASE("tune: what it cannot do") {
+  const TuneFolder t(kThree);
+  const Outcome missing = t.tune("");
+  CHECK(missing.status == 1);
+  CHECK(has(missing.err, "[missing-parameter]"));
+  const Outcome none = tool("tune k.loop -p n=4 --db t.db", t.f.str());
+  CHECK(none.status == 1);
+  CHECK(has(none.err, "k.loop:1:8: error: no script of kernel `twice` declares a knob [no-knobs]"));
+  t.f.write("two.loop", std::string(kDouble) + kRecurrence);
+  CHECK(has(tool("tune two.loop -t t.lua -p n=4 --db t.db", t.f.str()).err, "[which-kernel]"));
+  CHECK(tool("tune - -t t.lua -p n=4 --db t.db", t.f.str(), kDouble).status == 2);
+  CHECK(tool("tune k.loop -t - -p n=4 --db t.db", t.f.str(), kThree).status == 2);
+  for (const char* wrong : {"--time x", "--time -1s", "--time 0", "--trials 0", "--target d"})
+    CHECK(t.tune("-p n=4 " + std::string(wrong)).status == 2);
+  CHECK(has(t.tune("-p n=4 --knob bj=1").err, "[unknown-knob]"));
+  CHECK(!t.f.has("t.db"));
+  const Outcome compiler = shell(
+      "CC=/bin/false '" +
+          std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string() +
+          "' tune k.loop -t t.lua -p n=4 --db t.db",
+      t.f.str());
+  CHECK(compiler.status == 4);
+  CHECK(t.trials().empty());  // not the candidate's fault
+}

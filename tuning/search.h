@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/knob_value.h"
+
+/// Which values of knobs to try next, from what is known so far. Starts no process and runs no
+/// script: the caller does, and tells what came of it.
+///
+///     while (const auto values = search.next()) {
+///       if (!search.declared(run_script(*values))) continue;  // as one before
+///       search.measured(seconds);                             // or search.refused()
+///     }
+namespace moonloop::tuning {
+
+/// A knob that a script has declared. One whose value is pinned has this value alone.
+struct Choice {
+  std::string name;
+  std::vector<Value> values;  // at least one
+  Value chosen;               // one of them
+};
+
+/// Begins with the defaults. Which knobs there are may depend on the values of others, so the
+/// combinations are found by running the script: each run shows the knobs of one combination in the
+/// order of their declarations, and each other value of one of them, after the same values of those
+/// before it, begins another one. First come those that differ from the defaults in one knob, then
+/// in two, and so on.
+///
+/// While it cannot be seen that there are more than `most` combinations, all of them are tried.
+/// Else, after one change of each knob, an evolutionary search goes on: each combination is one of
+/// the best, changed in a knob or two or crossed with another one. The same calls with the same
+/// `seed` propose the same values.
+class Search {
+ public:
+  Search(std::size_t most, std::uint64_t seed) : most_(most), random_(seed) {}
+
+  /// Values for the next run of the script; knobs without one have their defaults. Nothing when all
+  /// combinations were tried, or `most` were measured.
+  std::optional<KnobValues> next();
+  /// The knobs that the script asked for with these values, in order; all until it was refused.
+  /// False where this combination was there before.
+  bool declared(const std::vector<Choice>& knobs);
+  /// What it costs; infinite where it does not work. Ends the turn of the combination, as refused()
+  /// does, which does not count as one of `most`.
+  void measured(double cost);
+  void refused() {}
+
+  std::size_t measured_so_far() const { return measured_; }
+  /// How many will be measured, as far as it can be seen.
+  std::size_t expected() const;
+  /// Whether there is no combination left.
+  bool tried_all() const { return begun_ && open_.empty(); }
+
+ private:
+  struct Branch {  // combinations that have these values
+    KnobValues values;
+    std::size_t fixed = 0;  // how many knobs have theirs, in the order of declarations
+  };
+  struct Known {
+    std::vector<Choice> knobs;
+    double cost = 0;
+  };
+
+  KnobValues from_branch();
+  std::optional<KnobValues> evolved();
+  const Known& one_of_the_best();
+  const Value& other_value(const Choice& knob);
+  std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
+
+  std::size_t most_, measured_ = 0;
+  std::mt19937_64 random_;
+  bool begun_ = false;
+  bool guided_ = false;               // there are more than `most_`
+  std::size_t first_changes_ = 0;     // of `open_`, that come before the evolutionary search
+  int in_vain_ = 0;                   // proposals in a row that were there before
+  std::deque<Branch> open_;           // no combination is in two of them
+  std::optional<std::size_t> fixed_;  // of the branch that next() gave; none: not of a branch
+  std::set<std::string> seen_;        // combinations
+  std::vector<Choice> current_;
+  std::vector<Known> best_;  // the least cost first
+};
+
+/// Values of knobs by name.
+KnobValues values_of(const std::vector<Choice>& knobs);
+
+}  // namespace moonloop::tuning
