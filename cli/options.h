@@ -28,7 +28,7 @@ struct Common {
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
   FortranOptions fortran;
-  std::string project;           // of Fortran: a build's compile_commands.json, or its folder
+  std::string project;               // of Fortran: a build's compile_commands.json, or its folder
   std::shared_ptr<Knobs> all_knobs;  // where other scripts share them: the caller asks whether all
                                      // given ones are declared
   std::map<std::string, std::string> inputs;  // of run: files by array, whose shapes give sizes

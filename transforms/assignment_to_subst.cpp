@@ -225,7 +225,7 @@ class Change {
     const bool argument = k_.find_arg(name_) != nullptr;
     if (argument && o_.force_retain_argument) return out;
     std::set<std::string> writers;
-    const Kernel& now = out;  // with the same instructions, at the same places
+    const Kernel& now = out;        // with the same instructions, at the same places
     std::optional<Mentions> after;  // new rules are definitions, which do not read the variable
     if (mentions_.in_rules()) after.emplace(now, name_);
     const Mentions& mentions = after ? *after : mentions_;

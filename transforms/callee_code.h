@@ -16,8 +16,8 @@ namespace moonloop {
 Kernel with_callee_code(const Kernel& k, const std::string& name, const Kernel& code);
 
 /// The same for the kernels of a file, or of a script: where one of them calls another one that has
-/// had steps of its own, its code is that of these. Only for the kernels that `asked` picks, and what
-/// they call: the others may have callees that no longer fit.
+/// had steps of its own, its code is that of these. Only for the kernels that `asked` picks, and
+/// what they call: the others may have callees that no longer fit.
 std::vector<Kernel> linked(
     std::vector<Kernel> kernels,
     const std::function<bool(const Kernel&)>& asked = [](const Kernel&) { return true; });

@@ -80,7 +80,7 @@ class HardwareConflicts {
   Conflicts conflicts_;
   CommutingUpdates commuting_;
   std::vector<std::vector<StatementAccess>> accesses_;
-  std::map<std::string, std::vector<int>> readers_;  // by variable
+  std::map<std::string, std::vector<int>> readers_;       // by variable
   std::map<std::string, std::set<std::string>> trusted_;  // by iname: the loops inside of it
   mutable std::map<std::pair<int, Axis>, bool> first_alone_;
   Axes axes_;  // of the kernel in question

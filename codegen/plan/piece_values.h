@@ -17,7 +17,7 @@ class PieceValues {
  public:
   struct Value {
     std::string name;
-    Expr value;  // of inames
+    Expr value;                    // of inames
     std::set<std::string> inames;  // in it, and around what computes other names in it
     Set range, pieces;             // as LoopJoiner::Value
     bool from_data = false;        // computed in the kernel: other work-items have others

@@ -15,8 +15,8 @@ class TeamConflicts {
   explicit TeamConflicts(const Kernel& k) : k_(k), conflicts_(k), commuting_(k) {}
 
   /// Whether members with other values of the inames `team` may touch one element, one of them to
-  /// write, in one iteration of the loops `outer`, so that it matters which of them does first; also
-  /// where that takes too many operations to find.
+  /// write, in one iteration of the loops `outer`, so that it matters which of them does first;
+  /// also where that takes too many operations to find.
   bool cross(const StatementAccess& x, const StatementAccess& y,
              const std::vector<std::string>& team, const std::vector<std::string>& outer);
 

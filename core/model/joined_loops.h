@@ -84,7 +84,7 @@ class LoopJoiner {
   /// Of domains, by their places and choices, and of these without the pieces of a cut: for loops
   /// around one another they are the same ones.
   std::map<std::string, StatePtr> homes_;
-  std::map<std::pair<StatePtr, std::string>, StatePtr> without_;  // null: none
+  std::map<std::pair<StatePtr, std::string>, StatePtr> without_;        // null: none
   QuestionBudget others_{kPhaseOperations / 20, kPhaseOperations / 5};  // domains inside of a home
   QuestionBudget in_values_{kPhaseOperations / 2, kPhaseOperations / 2};  // of in_values()
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;   // null: none

@@ -58,8 +58,8 @@ class Conflicts {
   Variables variables_;
   std::set<std::string> set_once_;  // scalars that bound loops and have one value for all of them
   std::vector<std::vector<std::string>> dims_;
-  std::vector<ApproximateSet> instances_;  // null until needed
-  std::optional<std::unordered_map<std::string, std::vector<int>>> writers_;           // of scalars
+  std::vector<ApproximateSet> instances_;                                     // null until needed
+  std::optional<std::unordered_map<std::string, std::vector<int>>> writers_;  // of scalars
   std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
 };
 

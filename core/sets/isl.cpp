@@ -7,11 +7,11 @@
 #include "core/base/memory.h"
 #include "core/sets/budget.h"
 
-// Where isl (0.25 to 0.27) simplifies the constraints of a set in a context (uset_gist_full), it makes
-// room for them in the tableau. When it then finds that one of them holds with equality for integers
-// alone, cut_to_hyperplane adds a row, and goes on with a pointer into what that may have moved. With
-// room for a second row for each of them, nothing moves. All calls from isl's other files come here,
-// where it is linked as an archive.
+// Where isl (0.25 to 0.27) simplifies the constraints of a set in a context (uset_gist_full), it
+// makes room for them in the tableau. When it then finds that one of them holds with equality for
+// integers alone, cut_to_hyperplane adds a row, and goes on with a pointer into what that may have
+// moved. With room for a second row for each of them, nothing moves. All calls from isl's other
+// files come here, where it is linked as an archive.
 struct isl_tab;
 namespace moonloop {
 /// Parametric integer programming goes one level deeper with each cut or case, and has a row more
@@ -21,7 +21,7 @@ namespace moonloop {
 static void charge_for_depth();
 }  // namespace moonloop
 extern "C" {
-int __real_isl_tab_extend_cons(isl_tab* tab, unsigned rows);  // NOLINT
+int __real_isl_tab_extend_cons(isl_tab* tab, unsigned rows);   // NOLINT
 int __wrap_isl_tab_extend_cons(isl_tab* tab, unsigned rows) {  // NOLINT
   moonloop::charge_for_depth();
   return __real_isl_tab_extend_cons(tab, 2 * rows);

@@ -111,7 +111,7 @@ class Expansion {
   Routine& r_;
   const std::vector<Routine>& all_;
   std::set<std::string> used_;
-  std::map<std::string, Expr> lengths_;  // of the axes that loops run along
+  std::map<std::string, Expr> lengths_;        // of the axes that loops run along
   std::map<std::string, std::string> tables_;  // of constant texts
 };
 

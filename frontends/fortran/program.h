@@ -32,9 +32,9 @@ struct Variable {
   bool kept = false;     // a routine of another file sees the logical array
   bool character = false, text = false;  // as its code; its first axis has a text's letters
   bool dummy = false, value = false, array = false;
-  bool constant = false;  // a named constant, or never assigned after its initial value
-  bool saved = false;     // keeps its value from call to call
-  bool result = false, host = false;                  // of a function; of the routine around
+  bool constant = false;              // a named constant, or never assigned after its initial value
+  bool saved = false;                 // keeps its value from call to call
+  bool result = false, host = false;  // of a function; of the routine around
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;

@@ -45,8 +45,8 @@ Exprs by_results(const Statement& s, const Kernel& callee) {
   const Exprs& given = s.rhs.as<Call>()->args;
   const std::vector<Intent> goes = intents(callee);
   const auto count = [&](Intent without) {
-    return static_cast<std::size_t>(std::count_if(
-        goes.begin(), goes.end(), [&](Intent i) { return i != without; }));
+    return static_cast<std::size_t>(
+        std::count_if(goes.begin(), goes.end(), [&](Intent i) { return i != without; }));
   };
   if (given.size() != count(Intent::Out))
     fail("wrong-arg-count", s.at, "`{}` reads {} of its arguments, got {}", callee.name,
@@ -61,8 +61,8 @@ Exprs by_results(const Statement& s, const Kernel& callee) {
     const Assignee* written = goes[n] != Intent::In ? &s.lhs[result++] : nullptr;
     if (read && written && !equal(read, written->e))
       fail("bad-operand", read.at(),
-           "`{}` changes its argument `{}`: `{}` is on the right, and `{}` on the left", callee.name,
-           callee.args[n].name, to_string(read), to_string(written->e));
+           "`{}` changes its argument `{}`: `{}` is on the right, and `{}` on the left",
+           callee.name, callee.args[n].name, to_string(read), to_string(written->e));
     out.push_back(written ? written->e : read);
   }
   return out;

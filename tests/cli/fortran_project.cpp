@@ -65,7 +65,8 @@ TEST_CASE("project: CMake's file of commands says how each file is read, and whe
   CHECK(run.status == 0);
   CHECK(has(run.out, "verify: equal"));
   // Without it, the module is in no folder that is searched.
-  CHECK(has(tool("gen src/solver.f90", f.str()).err, "the source of the module `grid` is not found"));
+  CHECK(
+      has(tool("gen src/solver.f90", f.str()).err, "the source of the module `grid` is not found"));
 }
 
 TEST_CASE("project: each file has its own options") {
@@ -91,8 +92,9 @@ TEST_CASE("project: each file has its own options") {
                        {"src/solver.f90", ""}}));
   const Outcome differs = tool("gen src/solver.f90 --project .", f.str());
   CHECK(differs.status == 1);
-  CHECK(has(differs.err, "is compiled with other default kinds (real 8, integer 4) than the file "
-                         "that uses it (real 4, integer 4)"));
+  CHECK(has(differs.err,
+            "is compiled with other default kinds (real 8, integer 4) than the file "
+            "that uses it (real 4, integer 4)"));
   f.write("compile_commands.json",
           commands(f, {{"src/grid/grid.F90", "-DWIDTH=4 -DNAME='\\\"x\\\"'"},
                        {"src/solver.f90", "-fdefault-real-16"}}));
@@ -128,12 +130,13 @@ TEST_CASE("project: more files, folders and compilers' options on the command li
     const Outcome code = tool(std::string("gen src/solver.f90 ") + how + name, f.str());
     CHECK(code.status == 0);
     CHECK(has(code.out, "void advec(int32_t n, float *restrict u, float dx)"));
-    const Outcome wide = tool(std::string("gen src/solver.f90 ") + how + name +
-                                  " -fdefault-real-8 -fdefault-double-8",
-                              f.str());
+    const Outcome wide = tool(
+        std::string("gen src/solver.f90 ") + how + name + " -fdefault-real-8 -fdefault-double-8",
+        f.str());
     CHECK(has(wide.out, "void advec(int32_t n, double *restrict u, double dx)"));
   }
-  const Outcome alone = tool("gen src/solver.f90 src/grid/grid.F90 -fdefault-real-8" + name, f.str());
+  const Outcome alone =
+      tool("gen src/solver.f90 src/grid/grid.F90 -fdefault-real-8" + name, f.str());
   CHECK(alone.status == 2);
   CHECK(has(alone.err, "add -fdefault-double-8") == false);
   CHECK(has(alone.err, "`-fdefault-real-8` alone makes `double precision` 16 bytes long"));
@@ -158,22 +161,26 @@ TEST_CASE("project: more files, folders and compilers' options on the command li
   f.write("free.f", "subroutine one(x)\nreal x\nx = 1 & ! goes on\n+ 1\nend subroutine\n");
   CHECK(tool("gen free.f", f.str()).status == 1);
   CHECK(has(tool("gen free.f -ffree-form", f.str()).out, "x[0] = 2.0f;"));
-  f.write("old.f95", "C     a comment\n      subroutine one(x)\n      real x\n      x = 1\n     & + 1\n"
-                     "      end subroutine\n");
+  f.write("old.f95",
+          "C     a comment\n      subroutine one(x)\n      real x\n      x = 1\n     & + 1\n"
+          "      end subroutine\n");
   CHECK(tool("gen old.f95", f.str()).status == 1);
   CHECK(has(tool("gen old.f95 -ffixed-form", f.str()).out, "x[0] = 2.0f;"));
-  f.write("slash.f90", "subroutine code(n)\n  integer, intent(out) :: n\n  n = len('a\\n')\n"
-                       "end subroutine\n");
+  f.write("slash.f90",
+          "subroutine code(n)\n  integer, intent(out) :: n\n  n = len('a\\n')\n"
+          "end subroutine\n");
   CHECK(has(tool("gen slash.f90", f.str()).out, "n[0] = 3;"));
   CHECK(has(tool("gen slash.f90 -fbackslash", f.str()).out, "n[0] = 2;"));
 }
 
 TEST_CASE("fc: the form of a file as the compiler's options have it") {
   const Folder f;
-  f.write("old.f90", "C     a comment\n      subroutine one(n, x)\n      integer n, i\n      real x(n)\n"
-                     "      do i = 1, n\n        x(i) = x(i)\n     & + 1\n      end do\n"
-                     "      end subroutine\n");
-  f.write("main.f90", "program main\n  real :: x(3)\n  x = 1\n  call one(3, x)\n  print *, x\nend\n");
+  f.write("old.f90",
+          "C     a comment\n      subroutine one(n, x)\n      integer n, i\n      real x(n)\n"
+          "      do i = 1, n\n        x(i) = x(i)\n     & + 1\n      end do\n"
+          "      end subroutine\n");
+  f.write("main.f90",
+          "program main\n  real :: x(3)\n  x = 1\n  call one(3, x)\n  print *, x\nend\n");
   const Outcome made =
       tool("fc --kernel one -- gfortran -O1 -ffixed-form -c old.f90 -o old.o", f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err);

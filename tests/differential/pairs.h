@@ -46,13 +46,13 @@ struct Statistics {
   std::map<std::string, Tally> by_transform;
   std::map<std::string, int> codes;    // of refusals
   std::map<std::string, int> no_code;  // accepted results that a target cannot express, by reason
-  int compiler_faults = 0;  // internal errors of the C compiler, which took the code without -O1
-  int run = 0;                         // results that ran, on C and on OpenMP, or on a device
-  int barriers = 0;                    // in programs for a device
-  int launches = 0;                    // kernels of theirs
-  std::set<std::string> cuda;          // those programs, for CUDA
-  int invalid = 0;                     // random kernels that are invalid
-  std::map<std::string, int> made;     // kernels by what is special about them
+  int compiler_faults = 0;     // internal errors of the C compiler, which took the code without -O1
+  int run = 0;                 // results that ran, on C and on OpenMP, or on a device
+  int barriers = 0;            // in programs for a device
+  int launches = 0;            // kernels of theirs
+  std::set<std::string> cuda;  // those programs, for CUDA
+  int invalid = 0;             // random kernels that are invalid
+  std::map<std::string, int> made;  // kernels by what is special about them
   std::string str() const;
 };
 

@@ -74,8 +74,9 @@ TEST_CASE("calls: a column of an array whose first axis is contiguous") {
 }
 
 TEST_CASE("calls: what the kernel writes is on the left, as Loo.py has it") {
-  const std::string total = "kernel total(n: int32, x: float64[n], s: float64[])\n"
-                            "domain {[i]: 0 <= i < n}\ns = s + sum(i, x[i])\n";
+  const std::string total =
+      "kernel total(n: int32, x: float64[n], s: float64[])\n"
+      "domain {[i]: 0 <= i < n}\ns = s + sum(i, x[i])\n";
   const auto after = [&](const std::string& body) {
     return errors(kScale + total +
                   "kernel f(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n])\n"
