@@ -8,13 +8,12 @@
 namespace moonloop {
 
 HardwareConflicts::HardwareConflicts(const Plan& plan)
-    : plan_(plan), k_(plan.kernel), conflicts_(plan.kernel), commuting_(plan.kernel) {
+    : plan_(plan),
+      k_(plan.kernel),
+      conflicts_(plan.kernel),
+      commuting_(plan.kernel),
+      trusted_(trusted_loops(plan.kernel)) {
   for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
-  for (const Claim& c : k_.claims) {
-    if (c.kind != Claim::Kind::Unsafe) continue;
-    for (const std::string& n : c.names) trusted_[n];
-    for (const auto& [iname, loops] : c.inside) trusted_[iname].insert(loops.begin(), loops.end());
-  }
   const Variables variables(k_);
   for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
     const Instruction& insn = *k_.instructions[i];

@@ -79,9 +79,9 @@ class HardwareConflicts {
   const Kernel& k_;
   Conflicts conflicts_;
   CommutingUpdates commuting_;
+  std::map<std::string, std::set<std::string>> trusted_;  // see trusted_loops()
   std::vector<std::vector<StatementAccess>> accesses_;
-  std::map<std::string, std::vector<int>> readers_;       // by variable
-  std::map<std::string, std::set<std::string>> trusted_;  // by iname: the loops inside of it
+  std::map<std::string, std::vector<int>> readers_;  // by variable
   mutable std::map<std::pair<int, Axis>, bool> first_alone_;
   Axes axes_;  // of the kernel in question
 };

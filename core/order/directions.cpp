@@ -74,7 +74,7 @@ class DirectionFinder : public Legality {
     Pair own = p;
     const bool temporary = p.x && ref_->variables.is_temporary(p.x->variable);
     if (temporary) confine(own);
-    if (!tells_loops(own))
+    if (!in_one_iteration(own))
       for (const CarriedAt& c : carried(own)) {
         add(own, c);
         if (!p.commutes) fix(own, c);
@@ -82,19 +82,9 @@ class DirectionFinder : public Legality {
     // Where loops of a band are on both sides of the boundary of what iterations have to
     // themselves, the band would interleave these iterations.
     const std::size_t boundary = temporary ? confined_to(p).loops : 0;
-    if (boundary == 0 || boundary >= shared_loops_of(p) || p.commutes || tells_loops(p)) return;
+    if (boundary == 0 || boundary >= shared_loops_of(p) || p.commutes || in_one_iteration(p))
+      return;
     for (const CarriedAt& c : carried(p)) fix_across(p, c, boundary);
-  }
-
-  /// Whether the subscripts alone say that the instances are in one iteration of the shared loops.
-  bool tells_loops(const Pair& p) const {
-    Exprs values;
-    for (const std::string& i : p.equal) {
-      const Expr& e = origin(p.a, i);
-      if (equal(e, origin(p.b, i))) values.push_back(e);
-    }
-    const std::vector<std::string>& loops = present_->loops(now(p.a));
-    return determine(values, {loops.begin(), loops.begin() + long(shared_loops_of(p))}, {});
   }
 
   const std::vector<CarriedAt>& carried(const Pair& p) {

@@ -43,18 +43,6 @@ class InLoop : public Legality {
     return out;
   }
 
-  /// Whether the subscripts put the two into one iteration of all loops that they share.
-  bool in_one_iteration(const Pair& p) const {
-    Exprs values;
-    for (const std::string& i : p.equal) {
-      const Expr& e = origin(p.a, i);
-      if (equal(e, origin(p.b, i))) values.push_back(e);
-    }
-    const std::vector<std::string>& loops = present_->loops(now(p.a));
-    const auto shared = long(present_->common_loops(now(p.a), now(p.b)));
-    return determine(values, {loops.begin(), loops.begin() + shared}, {});
-  }
-
  private:
   bool is_settled(const Pair&) override { return true; }
 

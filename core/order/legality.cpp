@@ -437,6 +437,17 @@ void Legality::confine(Pair& p) {
     if (!contains(p.equal, i)) p.equal.push_back(i);
 }
 
+bool Legality::in_one_iteration(const Pair& p) const {
+  Exprs values;
+  for (const std::string& i : p.equal) {
+    const Expr& e = origin(p.a, i);
+    if (equal(e, origin(p.b, i))) values.push_back(e);
+  }
+  const std::vector<std::string>& loops = present_->loops(now(p.a));
+  const auto shared = long(present_->common_loops(now(p.a), now(p.b)));
+  return determine(values, {loops.begin(), loops.begin() + shared}, {});
+}
+
 const Legality::Confined& Legality::confined_to(const Pair& p) {
   return confined_to(p.x->variable, ref_->web(p.x->variable).around(p.a, p.b));
 }

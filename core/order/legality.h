@@ -86,6 +86,8 @@ class Legality {
   Confined find_confined(const std::string& name, const Web& web) const;
   /// Instances in different ones of those iterations do not meet.
   void confine(Pair& p);
+  /// Whether the subscripts alone put the two into one iteration of all loops that they share now.
+  bool in_one_iteration(const Pair& p) const;
   bool determine(const Exprs& values, const std::vector<std::string>& loops,
                  const std::vector<std::string>& items) const;
 

@@ -25,18 +25,27 @@ void number(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
 
 }  // namespace
 
+std::map<std::string, std::set<std::string>> trusted_loops(const Kernel& k) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const Claim& c : k.claims) {
+    if (c.kind != Claim::Kind::Unsafe) continue;
+    for (const std::string& n : c.names) {
+      std::set<std::string>& inside = out[n];
+      if (const auto it = c.inside.find(n); it != c.inside.end())
+        inside.insert(it->second.begin(), it->second.end());
+    }
+  }
+  return out;
+}
+
 std::set<std::string> trusted_inames(const Kernel& k) {
   std::set<std::string> out;
-  for (const Claim& c : k.claims)
-    if (c.kind == Claim::Kind::Unsafe) out.insert(c.names.begin(), c.names.end());
+  for (const auto& [name, inside] : trusted_loops(k)) out.insert(name);
   return out;
 }
 
 RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
-  trusted_ = trusted_inames(nested_.kernel);
-  for (const Claim& c : nested_.kernel.claims)
-    for (const auto& [iname, loops] : c.inside)
-      trusted_inside_[iname].insert(loops.begin(), loops.end());
+  trusted_ = trusted_loops(nested_.kernel);
   const std::size_t n = nested_.kernel.instructions.size();
   position_.resize(n);
   by_id_ = NameIndex(n);

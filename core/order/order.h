@@ -19,6 +19,8 @@ namespace moonloop {
 
 /// Inames whose parallel iterations the user takes on trust (the option `unsafe`).
 std::set<std::string> trusted_inames(const Kernel& k);
+/// The same, each with the loops inside of it whose iterations do not matter, see Claim::inside.
+std::map<std::string, std::set<std::string>> trusted_loops(const Kernel& k);
 
 /// A nested kernel ready for queries. Statements are the realized kernel's instructions.
 class RunOrder {
@@ -67,16 +69,15 @@ class RunOrder {
   bool trusts(const std::string& iname) const { return trusted_.count(iname) > 0; }
   /// Whether it does so whatever iterations of `loop` they are in.
   bool trusts_in(const std::string& iname, const std::string& loop) const {
-    const auto it = trusted_inside_.find(iname);
-    return it != trusted_inside_.end() && it->second.contains(loop);
+    const auto it = trusted_.find(iname);
+    return it != trusted_.end() && it->second.contains(loop);
   }
 
  private:
   Nested nested_;
   std::vector<int> position_, sequence_;
   NameIndex by_id_;  // ids of the kernel's instructions
-  std::set<std::string> trusted_;
-  std::map<std::string, std::set<std::string>> trusted_inside_;  // see Claim::inside
+  std::map<std::string, std::set<std::string>> trusted_;  // see trusted_loops()
 };
 
 /// { in -> out } with the dimensions named; everything.
