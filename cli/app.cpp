@@ -40,7 +40,7 @@ struct Command {
 constexpr Command kCommands[]{
     {"gen", add_gen},   {"run", add_run},         {"check", add_check},   {"show", add_show},
     {"view", add_view}, {"repl", add_repl, true}, {"doc", add_doc, true}, {"devices", add_devices},
-    {"fc", add_fc},     {"db", add_db},           {"tune", add_tune}};
+    {"fc", add_fc},     {"db", add_db},           {"tune", add_tune},     {"auto", add_auto}};
 
 }  // namespace
 

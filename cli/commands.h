@@ -42,6 +42,7 @@ std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& 
 /// A compiler or a device failed: exit status kCompiler.
 bool is_compiler_error(const std::string& code);
 
+void add_auto(CLI::App& app, Common& common, std::function<int()>& action);
 void add_check(CLI::App& app, Common& common, std::function<int()>& action);
 void add_db(CLI::App& app, Common& common, std::function<int()>& action);
 void add_devices(CLI::App& app, Common& common, std::function<int()>& action);

@@ -47,7 +47,7 @@ const std::vector<Topic> kFixed{
      "multiple of that; `assume n mod 4 = 0` says so of rows. Arrays are taken to begin at "
      "multiples "
      "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
-     "`openmp` write a loop, with `#pragma omp simd` on the latter, `ispc` a gang."},
+     "`openmp` write a loop with `#pragma omp simd`, `ispc` a gang."},
     {"mma", kTagTopics,
      "A loop of four steps of a product in double precision, by the matrix units of CUDA's warps.\n"
      "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "

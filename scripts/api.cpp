@@ -17,6 +17,14 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
      "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
      "`tostring(err)` tell why. Any other error, also a wrong argument, goes on to the caller."},
+    {"auto",
+     {{"knl", "moonloop.Kernel"}, {"options?", "moonloop.auto.options"}},
+     {"moonloop.Kernel", "string"},
+     "`lp.auto(knl, {target =, params =})` gives the kernel with a schedule that it chooses, and "
+     "the script that makes it, as `moonloop auto` writes it.\n"
+     "Each step is proved as any other. The script's knobs are declared as `lp.knob` does it, so "
+     "that `--knob` and tuned values reach them; `prefix` begins their names. The same kernel and "
+     "options give the same schedule."},
     {"callee",
      {{"knl", "moonloop.Kernel"}, {"name", "string"}},
      {"moonloop.Kernel"},
@@ -119,6 +127,7 @@ const std::vector<ApiField> kKernelFields{
 };
 
 const std::vector<ApiFunction> kKernelMethods{
+    {"accesses", {}, {"moonloop.Access[]"}, "its accesses to arrays, with their strides"},
     {"check", {}, {"moonloop.Kernel"}, "the kernel itself, when it is legal"},
     {"code",
      {{"target?", "moonloop.Target"}},
@@ -149,6 +158,10 @@ const std::vector<ApiFunction> kKernelMethods{
     {"text", {}, {"string"}, "kernel text that parses back; `tostring(knl)` gives it too"},
     {"trace", {}, {"string"}, "a script that replays its transforms"},
     {"tree", {}, {"string"}, "its loops"},
+    {"trips",
+     {{"params?", "table<string, integer>"}},
+     {"table<string, integer>"},
+     "by iname, how many values it has at most; without those of which nothing is known"},
 };
 
 const std::vector<ApiField> kInstructionFields{
@@ -255,6 +268,25 @@ const std::vector<ApiField> kBandFields{
     {"perfect", "boolean", "whether all statements of the first loop are in the last one"},
 };
 
+const std::vector<ApiField> kAccessFields{
+    {"index", "string[]", "subscripts, as expressions"},
+    {"inames", "string[]", "the loops around it, those of reductions too"},
+    {"size", "integer", "bytes of an element"},
+    {"statement", "string", "the id of its instruction"},
+    {"strides", "table<string, integer|string>",
+     "by iname, how far apart iterations access, in elements: a number, an expression, or `?`; "
+     "without those that make no difference"},
+    {"type", "string", "type of an element"},
+    {"variable", "string", "the array"},
+    {"write", "boolean", "whether it writes"},
+};
+
+const std::vector<ApiField> kAutoFields{
+    {"params", "table<string, integer>?", "what parameters may be, as far as it is known"},
+    {"prefix", "string?", "begins the names of knobs"},
+    {"target", "moonloop.Target?", "`c` if absent"},
+};
+
 const std::vector<ApiField> kCountFields{
     {"exact", "boolean", "false where it is an upper bound"},
     {"params", "string[]", "the parameters that it depends on"},
@@ -329,6 +361,8 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.Instance", "An instance of a statement.", kInstanceFields, {}},
     {"moonloop.Dependence", "A dependence that a loop carries.", kDependenceFields, {}},
     {"moonloop.Band", "Loops that may change places.", kBandFields, {}},
+    {"moonloop.Access", "An access, as `knl:accesses()` lists them.", kAccessFields, {}},
+    {"moonloop.auto.options", "Options of `lp.auto`.", kAutoFields, {}},
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},

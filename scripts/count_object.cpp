@@ -35,15 +35,6 @@ ValueDict check_dict(lua_State* L, int index) {
   luaL_argerror(L, index, "a table with names expected");
   return {};
 }
-std::map<std::string, std::int64_t> check_parameters(lua_State* L, int index) {
-  std::map<std::string, std::int64_t> out;
-  for (const auto& [name, v] : check_dict(L, index)) {
-    const auto* n = v.as<std::int64_t>();
-    if (!n) fail("bad-argument", {}, "`{}` is {}, which is not an integer", name, to_lua(v));
-    out.emplace(name, *n);
-  }
-  return out;
-}
 
 // ---- Count --------------------------------------------------------------------------------------
 
@@ -278,6 +269,16 @@ int footprints_of(lua_State* L, State& s) {
 }
 
 }  // namespace
+
+std::map<std::string, std::int64_t> check_parameters(lua_State* L, int index) {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& [name, v] : check_dict(L, index)) {
+    const auto* n = v.as<std::int64_t>();
+    if (!n) fail("bad-argument", {}, "`{}` is {}, which is not an integer", name, to_lua(v));
+    out.emplace(name, *n);
+  }
+  return out;
+}
 
 int sync_counts_of(lua_State* L, const Kernel& k, Target target) {
   const State::Pause pause(State::of(L));

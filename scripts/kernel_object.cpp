@@ -17,7 +17,7 @@
 namespace moonloop::lua {
 namespace {
 
-constexpr const char* kType = "moonloop.kernel";
+constexpr const char* kKernelType = "moonloop.kernel";
 
 // ---- Fields -------------------------------------------------------------------------------------
 
@@ -62,8 +62,14 @@ void push_instructions(lua_State* L, const Kernel& k) {
     set(L, "lhs", insn->lhs);
     if (insn->rhs) set(L, "rhs", to_string(insn->rhs));
     set(L, "inames", insn->inames);
-    set(L, "reduction_inames",
-        insn->rhs ? moonloop::reduction_inames(k, insn->rhs) : std::set<std::string>());
+    std::set<std::string> reduced;
+    const auto collect = [&](const Expr& e) {
+      if (e) reduced.merge(moonloop::reduction_inames(k, e));
+    };
+    for (const Exprs* all : {&insn->lhs, &insn->predicates})
+      for (const Expr& e : *all) collect(e);
+    collect(insn->rhs);
+    set(L, "reduction_inames", reduced);
     set(L, "predicates", insn->predicates);
     set(L, "tags", insn->tags);
     set(L, "depends_on", insn->depends_on);
@@ -227,6 +233,7 @@ int sync_counts_method(lua_State* L, State&) {
 }
 
 const luaL_Reg kMethods[] = {
+    {"accesses", guarded<accesses_method>},
     {"check", guarded<check_method>},
     {"code", guarded<text_method<code_of>>},
     {"deps", guarded<text_method<deps_of>>},
@@ -239,6 +246,7 @@ const luaL_Reg kMethods[] = {
     {"text", guarded<text_method<text_of>>},
     {"trace", guarded<text_method<trace_of>>},
     {"tree", guarded<text_method<tree_of>>},
+    {"trips", guarded<trips_method>},
     {nullptr, nullptr},
 };
 
@@ -286,7 +294,7 @@ std::vector<std::string> kernel_names() {
 }
 
 void install_kernel_type(lua_State* L) {
-  luaL_newmetatable(L, kType);
+  luaL_newmetatable(L, kKernelType);
   luaL_newlibtable(L, kMethods);
   luaL_setfuncs(L, kMethods, 0);
   luaL_setfuncs(L, count_methods(), 0);
@@ -313,10 +321,10 @@ void install_kernel_type(lua_State* L) {
 
 void push_kernel(lua_State* L, Kernel k) {
   const auto sets = static_cast<std::int64_t>(k.domains.size());
-  push_box(L, kType, std::move(k), sets * kIslBytes);
+  push_box(L, kKernelType, std::move(k), sets * kIslBytes);
 }
 
-const Kernel* to_kernel(lua_State* L, int index) { return to_box<Kernel>(L, index, kType); }
+const Kernel* to_kernel(lua_State* L, int index) { return to_box<Kernel>(L, index, kKernelType); }
 
 std::map<std::string, const Kernel*> global_kernels(lua_State* L) {
   std::map<std::string, const Kernel*> named;
@@ -348,8 +356,8 @@ const Kernel& check_kernel(lua_State* L, int index) {
     luaL_argerror(L, index, lua_tostring(L, -1));
   }
   if (k) return *k;
-  if (!luaL_testudata(L, index, kType)) luaL_typeerror(L, index, "kernel");
-  return check_box<Kernel>(L, index, kType);  // raises
+  if (!luaL_testudata(L, index, kKernelType)) luaL_typeerror(L, index, "kernel");
+  return check_box<Kernel>(L, index, kKernelType);  // raises
 }
 
 }  // namespace moonloop::lua

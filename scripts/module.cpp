@@ -212,6 +212,7 @@ int module_index(lua_State* L, State&) {
 
 const luaL_Reg kFunctions[] = {
     {"attempt", guarded<attempt_function>},
+    {"auto", guarded<auto_function>},
     {"callee", guarded<callee_function>},
     {"fuse_kernels", guarded<fuse_kernels_function>},
     {"is_kernel", guarded<is_kernel_function>},

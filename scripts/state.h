@@ -156,6 +156,13 @@ int knob_function(lua_State* L, State& s);
 /// `lp.callee` and `lp.transform_callee`, see callees.cpp.
 int callee_function(lua_State* L, State& s);
 int transform_callee_function(lua_State* L, State& s);
+/// The table `{n = 10, m = 20}` at `index`, or none. Fails `bad-argument` for other values.
+std::map<std::string, std::int64_t> check_parameters(lua_State* L, int index);
+/// `knl:accesses()` and `knl:trips()`, see accesses_object.cpp.
+int accesses_method(lua_State* L, State& s);
+int trips_method(lua_State* L, State& s);
+/// `lp.auto`, see automatic.cpp.
+int auto_function(lua_State* L, State& s);
 /// `lp.parallelism`, see parallelism_object.cpp.
 int parallelism_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);

@@ -149,7 +149,8 @@ void collect_declared(const Block& block, std::set<std::string>& out) {
 
 /// `foreach` is for integers of 32 bits that follow each other.
 void CPrinter::gang_loop(const Loop& x) {
-  const std::vector<SharedAccumulator> shared = shared_accumulators(x, {x.iname}, plan_);
+  const std::vector<SharedAccumulator> shared =
+      of_one_value(shared_accumulators(x, {x.iname}, plan_), plan_);
   const std::set<std::string> outside = varying_;
   const std::string& i = names_.of(x.iname);
   const std::string lower = expr_.index(x.lower), upper = expr_.index(end_of(x));
@@ -216,7 +217,7 @@ CPrinter::Task CPrinter::task_function(const Loop& x) {
   const Block& content = loops.back()->body;
   std::set<std::string> inames, declared, written;
   for (const Loop* l : loops) inames.insert(l->iname);
-  out.shared = shared_accumulators(x, inames, plan_);
+  out.shared = of_one_value(shared_accumulators(x, inames, plan_), plan_);
   const std::vector<SharedAccumulator>& shared = out.shared;
   declared = inames;
   collect_declared(content, declared);

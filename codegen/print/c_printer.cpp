@@ -406,7 +406,7 @@ void CPrinter::statement(const Stmt& s) {
 
 /// Whether some statement of the block is a critical section, which no lanes can have.
 bool CPrinter::takes_turns(const Block& block) const {
-  if (dialect_.atomic_update(false).empty()) return false;
+  const bool plain = dialect_.atomic_update(false).empty();  // updates that nothing protects
   return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
     if (const auto* x = std::get_if<Loop>(&s.op)) return takes_turns(x->body);
     if (const auto* x = std::get_if<If>(&s.op))
@@ -415,7 +415,8 @@ bool CPrinter::takes_turns(const Block& block) const {
     const auto* run = std::get_if<Run>(&s.op);
     if (!run) return false;
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run->insn)];
-    return insn.atomic == Atomicity::Update && critical_.count(written_name(insn.lhs[0])) > 0;
+    return insn.atomic == Atomicity::Update &&
+           (plain || critical_.count(written_name(insn.lhs[0])) > 0);
   });
 }
 

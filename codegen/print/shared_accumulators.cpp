@@ -36,10 +36,6 @@ class Search {
     const auto over = std::find_if(inames_.begin(), inames_.end(),
                                    [&](const std::string& i) { return reduces_over(insn, i); });
     if (over == inames_.end()) return;
-    if (insn.lhs.size() > 1)
-      fail("unsupported", insn.at,
-           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", insn.id,
-           to_string(insn.reduce_op), *over, plan_.kernel.tag(*over)->text);
     const std::string& name = written_name(insn.lhs[0]);
     found_[name] = {name, &insn, *over};
   }
@@ -73,6 +69,15 @@ std::vector<SharedAccumulator> shared_accumulators(const Loop& loop,
   Search search(inames, plan);
   search.visit(loop.body);
   return search.found();
+}
+
+std::vector<SharedAccumulator> of_one_value(std::vector<SharedAccumulator> all, const Plan& plan) {
+  for (const SharedAccumulator& a : all)
+    if (a.update->lhs.size() > 1)
+      fail("unsupported", a.update->at,
+           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", a.update->id,
+           to_string(a.update->reduce_op), a.over, plan.kernel.tag(a.over)->text);
+  return all;
 }
 
 std::vector<const Loop*> spread_together(const Loop& outer, const Plan& plan) {

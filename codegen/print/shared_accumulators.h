@@ -16,11 +16,13 @@ struct SharedAccumulator {
   std::string over;           // one of the loops
 };
 
-/// Those of the loops `inames`, of which `loop` is the outermost, sorted by their names. Refuses
-/// `unsupported`: accumulators of several values.
+/// Those of the loops `inames`, of which `loop` is the outermost, sorted by their names.
 std::vector<SharedAccumulator> shared_accumulators(const Loop& loop,
                                                    const std::set<std::string>& inames,
                                                    const Plan& plan);
+
+/// `all`, none of which has several values. Refuses `unsupported`: such as those of `argmin`.
+std::vector<SharedAccumulator> of_one_value(std::vector<SharedAccumulator> all, const Plan& plan);
 
 /// Parallel loops that nest perfectly, whose bounds do not depend on one another, from `outer` on:
 /// they run together.

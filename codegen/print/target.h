@@ -57,6 +57,8 @@ class Dialect {
 /// That of a target; codegen/targets.def says which function makes it.
 std::unique_ptr<Dialect> make_dialect(Target t);
 
+/// Whether the compiler is to make vector instructions of a loop with the tag: `simd` and `vec`.
+bool runs_in_lanes(const InameTag* tag);
 /// `pragma` with the number of copies for `unr_hint` or `unr_hint.N`; empty for other
 /// tags.
 std::string unroll_hint(const InameTag* tag, const std::string& pragma);

@@ -44,6 +44,10 @@ bool may_be_none(const Expr& number) {
                       [](const Expr& e) { return as_int(e).value_or(0) > 0; });
 }
 
+bool runs_in_lanes(const InameTag* tag) {
+  return tag && (tag->kind == TagKind::Simd || tag->kind == TagKind::Vec);
+}
+
 std::string unroll_hint(const InameTag* tag, const std::string& pragma) {
   if (!tag || tag->kind != TagKind::UnrollHint) return "";
   return pragma + std::to_string(tag->axis > 0 ? tag->axis : kDefaultUnroll);

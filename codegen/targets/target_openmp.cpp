@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "codegen/print/shared_accumulators.h"
+#include "codegen/print/reduction_clauses.h"
 #include "codegen/print/target.h"
 
 namespace moonloop {
@@ -18,10 +18,6 @@ class OpenMPDialect : public Dialect {
   std::string atomic_write() const override { return "omp atomic write"; }
 
  private:
-  static bool runs_in_lanes(const InameTag* tag) {
-    return tag && (tag->kind == TagKind::Simd || tag->kind == TagKind::Vec);
-  }
-
   static void visit(Block& block, const Plan& plan, const CNames& names, bool in_team) {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op)) {
@@ -160,53 +156,12 @@ class OpenMPDialect : public Dialect {
   /// For the loops `inames`, of which `loop` is the outermost.
   static std::string reductions(const Loop& loop, const std::set<std::string>& inames,
                                 const Plan& plan, const CNames& identifiers) {
-    std::map<std::string, std::string> names;  // by operator
-    for (const SharedAccumulator& a : shared_accumulators(loop, inames, plan)) {
-      const Instruction& insn = *a.update;
-      if (!is_small_array(a.name, plan))
-        fail("unsupported", insn.at,
-             "instruction `{}`: `{}` over `{}`, which is tagged `{}`, of as many elements at once "
-             "as "
-             "{} has iterations, which is not a small constant, is not supported",
-             insn.id, to_string(insn.reduce_op), a.over, plan.kernel.tag(a.over)->text,
-             quoted_list(plan.expansions.at(a.name).axes));
-      std::string& list = names[clause_of(insn.reduce_op)];
-      list += (list.empty() ? "" : ", ") + identifiers.of(a.name);
-    }
-    std::string out;
-    for (const auto& [op, list] : names) out += " reduction(" + op + ":" + list + ")";
-    return out;
-  }
-
-  /// Whether the copies of an accumulator, if it has some, are an array that a clause can name.
-  static bool is_small_array(const std::string& acc, const Plan& plan) {
-    constexpr std::int64_t kMost = 1024;  // elements, on the stack of each thread
-    const auto it = plan.expansions.find(acc);
-    if (it == plan.expansions.end()) return true;
-    std::int64_t all = 1;
-    for (const Expr& e : it->second.extent) {
-      const auto n = as_int(e);
-      if (!n || *n > kMost) return false;
-      all *= *n;
-      if (all > kMost) return false;
-    }
-    return true;
-  }
-
-  static std::string clause_of(ReduceOp op) {
-    switch (op) {
-      case ReduceOp::Sum: return "+";
-      case ReduceOp::Product: return "*";
-      case ReduceOp::Min: return "min";
-      case ReduceOp::Max: return "max";
-      case ReduceOp::Any: return "||";
-      case ReduceOp::All: return "&&";
-      case ReduceOp::ArgMin:
-      case ReduceOp::ArgMax:
-      case ReduceOp::SegmentedSum:
-      case ReduceOp::SegmentedProduct: break;
-    }
-    throw InternalError("a reduction of two values in a clause");
+    std::optional<NoClause> none;
+    std::string out = reduction_clauses(loop, inames, plan, identifiers, none);
+    if (!none) return out;
+    const auto& [name, update, over] = none->accumulator;
+    fail("unsupported", update->at, "instruction `{}`: `{}` over `{}`, which is tagged `{}`, {}",
+         update->id, to_string(update->reduce_op), over, plan.kernel.tag(over)->text, none->why);
   }
 };
 

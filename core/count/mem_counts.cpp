@@ -4,30 +4,13 @@
 #include <set>
 
 #include "core/count/count_set.h"
+#include "core/count/strides.h"
 #include "core/model/domain.h"
-#include "core/model/layout.h"
 #include "core/order/address_spaces.h"
 #include "core/order/order.h"
 
 namespace moonloop {
 namespace {
-
-/// An access to memory in an evaluation.
-struct MemoryAccess {
-  const std::string* name;
-  const Exprs* index;
-  const Tag* tag;
-  bool linear = false;
-};
-
-std::optional<MemoryAccess> access_of(const Expr& e) {
-  const Expr& base = innermost(e);
-  static const Exprs kNone;
-  if (const auto* v = base.as<Var>()) return MemoryAccess{&v->name, &kNone, &v->tag};
-  if (const auto* l = base.as<Load>())
-    return MemoryAccess{&l->array, &l->index, &l->tag, l->linear};
-  return {};
-}
 
 /// Where variables are stored, and how their elements are laid out.
 class Memory {
@@ -62,16 +45,6 @@ class Memory {
     throw InternalError("unknown address space");
   }
 
-  struct Elements {
-    Exprs shape, strides;
-  };
-  Elements elements(const std::string& name) const {
-    if (const Argument* a = k_.find_arg(name))
-      return {*a->shape, strides_of(*a->shape, a->order, a->strides)};
-    const Temporary& t = *k_.find_temporary(name);
-    return {*t.shape, strides_of(*t.shape, t.order, t.strides)};
-  }
-
  private:
   const Kernel& k_;
   OwnCopies own_;
@@ -81,42 +54,17 @@ class Memory {
   std::set<std::string> by_item_, by_group_;
 };
 
-/// The factor of `iname` in `e`, which is affine in it over all its values; nothing else.
-std::optional<std::int64_t> factor_in(ProgramPoints& points, int point, const std::string& iname,
-                                      const Expr& e) {
-  const auto f = points.affine(point, e);
-  if (!f || !yes(isl_pw_aff_isa_aff(f->get()))) return {};
-  const Aff a = isl_pw_aff_as_aff(f->copy());
-  const int at = isl_aff_find_dim_by_name(a.get(), isl_dim_in, iname.c_str());
-  for (int d = 0; d < count(isl_aff_dim(a.get(), isl_dim_div)); ++d) {
-    const Aff quotient = isl_aff_get_div(a.get(), d);
-    if (yes(isl_aff_involves_dims(quotient.get(), isl_dim_in, static_cast<unsigned>(at), 1)))
-      return {};
-  }
-  const Val v = isl_aff_get_coefficient_val(a.get(), isl_dim_in, at);
-  if (!yes(isl_val_is_int(v.get()))) return {};
-  return to_int(v);
-}
-
 /// `{0: 1, 1: n}`: the strides along the axes of `kind`.
 std::string strides_text(const Kernel& k, ProgramPoints& points, const Evaluation& e,
-                         const MemoryAccess& access, const Memory::Elements& elements,
-                         TagKind kind) {
+                         const MemoryAccess& access, const Exprs& axes, TagKind kind) {
   std::map<int, std::string> by_axis;
   std::set<std::string> used;
   for (const Expr& i : *access.index) collect_vars(i, used);
   for (const std::string& iname : points.inames(e.point)) {
     const InameTag* tag = k.tag(iname);
     if (!tag || tag->kind != kind || !used.count(iname)) continue;
-    Exprs terms;
-    bool known = true;
-    for (std::size_t d = 0; d < access.index->size(); ++d) {
-      const auto factor = factor_in(points, e.point, iname, (*access.index)[d]);
-      known = known && factor;
-      if (factor)
-        terms.push_back(index_mul(lit(*factor), access.linear ? lit(1) : elements.strides[d]));
-    }
-    by_axis[tag->axis] = known ? to_string(index_add(terms)) : "?";
+    const Expr stride = stride_along(points, e.point, iname, access, axes);
+    by_axis[tag->axis] = stride ? to_string(stride) : "?";
   }
   std::string out;
   for (const auto& [axis, stride] : by_axis)
@@ -145,10 +93,10 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options) {
     if (!access) return;
     const std::string space = memory.space(*access->name);
     if (space.empty()) return;
-    const Memory::Elements elements = memory.elements(*access->name);
+    const Exprs strides_of_axes = axis_strides(done, *access->name);
     const Type type = all.typer().type(e.expr)->type;
     const auto strides = [&](TagKind kind) {
-      return strides_text(done, all.program_points(), e, *access, elements, kind);
+      return strides_text(done, all.program_points(), e, *access, strides_of_axes, kind);
     };
     const std::string lid = strides(TagKind::Local), gid = strides(TagKind::Group);
     const auto per_subgroup = is_uniform(lid) ? options.subgroup_size : std::nullopt;
@@ -173,9 +121,9 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options) {
 
 namespace {
 
-Count size_of(const std::string& what, const Memory::Elements& elements) {
+Count size_of(const std::string& what, const Exprs& shape) {
   Count out(1);
-  for (const Expr& extent : elements.shape) {
+  for (const Expr& extent : shape) {
     const auto f = to_affine(extent, {});
     if (!f)
       fail("count-too-hard", {}, "the extent `{}` of `{}` is not affine", to_string(extent), what);
@@ -213,7 +161,7 @@ std::vector<Touched> touched_elements(Evaluations& all, int most_accesses, bool 
       return;
     if (!computed) all.require_known(e);
     Parts& p = parts[{*access->name, write}];
-    bool affine = !access->linear || memory.elements(*access->name).shape.size() == 1;
+    bool affine = !access->linear || array_shape(all.kernel(), *access->name).size() == 1;
     for (const Expr& i : *access->index) affine = affine && all.program_points().affine(e.point, i);
     if (!affine || ++p.accesses > most_accesses) p.all = true;
     if (p.all) return;
@@ -252,7 +200,7 @@ CountMap footprints(const Kernel& k) {
                                                   t.write ? "written" : "read")),
                 t.exact);
     else
-      n = size_of(t.variable, memory.elements(t.variable)).as_bound();
+      n = size_of(t.variable, array_shape(done, t.variable)).as_bound();
     if (done.assumptions) n = n.under(done.assumptions);
     out.add({t.variable, direction, type.str()}, n, type.size());
   }

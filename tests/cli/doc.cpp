@@ -85,7 +85,7 @@ TEST_CASE("doc: one form at a time, and names where they mean something") {
   CHECK(page.err ==
         "error: no manual page of `tile`; there are those of `gen`, `run`, `check`, `show`, "
         "`view`, `repl`, "
-        "`doc`, `devices`, `fc`, `db`, `tune` [unknown-topic]\n");
+        "`doc`, `devices`, `fc`, `db`, `tune`, `auto` [unknown-topic]\n");
 }
 
 TEST_CASE("doc: the JSON has all of the registry, the library and the command line") {
@@ -150,7 +150,7 @@ TEST_CASE("doc: completions of bash, at the places of a command line") {
   CHECK(bash_offers({"moonloop", "sh"}) == "show");
   CHECK(bash_offers({"moonloop", "re"}) == "repl");
   CHECK(bash_offers({"moonloop", ""}) ==
-        "--help|--version|-h|check|db|devices|doc|fc|gen|repl|run|show|tune|view");
+        "--help|--version|-h|auto|check|db|devices|doc|fc|gen|repl|run|show|tune|view");
   CHECK(bash_offers({"moonloop", "db", ""}) == "best|export|import|list|merge|prune");
   CHECK(bash_offers({"moonloop", "db", "ex"}) == "export");
   CHECK(bash_offers({"moonloop", "--v"}) == "--version");

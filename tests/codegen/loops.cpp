@@ -496,8 +496,10 @@ h[i] = t         {id=last, inames=i, dep=again}
 void lanes(int32_t n, double const *restrict r, double *restrict g, double *restrict h) {
   double t_0[8];
   for (int32_t i = 0; i < n; ++i) {
+    #pragma omp simd
     for (int32_t j = 0; j < 8; ++j)
       t_0[j] = r[i + j];
+    #pragma omp simd
     for (int32_t j = 0; j < 8; ++j)
       g[8*(int64_t)i + j] = t_0[j] + 1;
     double const t = 2*r[i];

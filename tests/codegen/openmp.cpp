@@ -7,8 +7,31 @@ TEST_CASE("openmp: loops over teams run together, lanes reduce") {
                code(kProduct, Target::OpenMP, {{"i", "g.1"}, {"j", "g.0"}, {"k", "simd"}}));
 }
 
-TEST_CASE("openmp: on target c all runs in sequence") {
+TEST_CASE("openmp: on target c one thread runs all, and lanes are the compiler's") {
   const std::string c = code(kProduct, Target::C, {{"i", "g.1"}, {"j", "par"}, {"k", "simd"}});
+  const std::size_t first = c.find("#pragma");
+  REQUIRE(first != std::string::npos);
+  CHECK(c.compare(first, 38, "#pragma omp simd reduction(+:acc_k)\n  ") == 0);
+  CHECK(c.find("#pragma", first + 1) == std::string::npos);
+}
+
+TEST_CASE("openmp: on target c lanes that no clause puts together run in order") {
+  const std::string text = R"(
+kernel least(n: int32, a: float64[n], r: float64[1], p: int32[1])
+domain {[i]: 0 <= i < n}
+r[0], p[0] = argmin(i, a[i], i)
+)";
+  CHECK(code(text, Target::C, {{"i", "simd"}}).find("#pragma") == std::string::npos);
+  CHECK_THROWS(code(text, Target::OpenMP, {{"i", "simd"}}));
+}
+
+TEST_CASE("openmp: on target c lanes whose updates meet run in order") {
+  const std::string c = code(R"(
+kernel signs(n: int32, h: int64[4])
+domain {[i]: 0 <= i < n}
+h[i % 4] = h[i % 4]*(1 - 2*(i % 2)) {atomic}
+)",
+                             Target::C, {{"i", "simd"}});
   CHECK(c.find("#pragma") == std::string::npos);
 }
 

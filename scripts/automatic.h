@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "codegen/codegen.h"
+#include "core/model/kernel.h"
+#include "scripts/script.h"
+
+namespace moonloop {
+
+/// A schedule that nobody wrote.
+struct Automatic {
+  Kernel kernel;
+  std::string script;  // the Lua that makes it
+};
+
+/// Of `k`, for the target; `params`: what parameters may be, as far as it is known. `prefix` begins
+/// the names of the script's knobs. Deterministic. Fails as `lp.auto` (scripts/lib/auto.lua).
+Automatic automatic(const Kernel& k, Target target,
+                    const std::map<std::string, std::int64_t>& params, const std::string& prefix,
+                    const ScriptOptions& options);
+
+}  // namespace moonloop

@@ -1,0 +1,337 @@
+-- Schedules for processors: loops along memory innermost, lanes of vectors, blocks of results in
+-- registers, threads. For moonloop.auto alone.
+local Facts = require "moonloop.auto_facts"
+
+local Cpu = {}
+Cpu.__index = Cpu
+
+-- Gives the script with the steps. `options`: `threads`, whether there are some; `vector`, bytes of a
+-- vector register; `params`; `accepts(knl)`, if given, says whether there is code for a kernel.
+function Cpu.schedule(script, options)
+  local self = setmetatable({
+    script = script,
+    threads = options.threads,
+    vector = options.vector or 32,
+    accepts = options.accepts,
+    params = options.params,
+  }, Cpu)
+  self:look()
+  for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
+  return self.script
+end
+
+-- Looks at the kernel again, after steps.
+function Cpu:look() self.facts = Facts.of(self.script.knl, self.params) end
+
+-- ---- Costs ----------------------------------------------------------------------------------------
+
+-- In units of a load of one element that stands in the first cache. `lanes`: the loop that vectors
+-- are along, if any; `fast`: the loop whose iterations follow each other.
+local function cost_of_access(access, lanes, fast)
+  local along = Facts.stride(access, fast)
+  if not lanes then return along == 0 and 0.1 or along == 1 and 1 or 3 end
+  local across = Facts.stride(access, lanes)
+  if across == 0 then return 0.2 end
+  local new_line = fast ~= lanes and along == "far"
+  if across == 1 then return new_line and 0.45 or 0.25 end
+  return fast ~= lanes and not new_line and 1 or 2
+end
+
+-- `fast_of(access)`: see above. The arithmetic counts as much as the accesses.
+local function cost_of(accesses, lanes, fast_of)
+  local out = (lanes and 0.25 or 1) * #accesses
+  for _, access in ipairs(accesses) do out = out + cost_of_access(access, lanes, fast_of(access)) end
+  return out
+end
+
+-- Of an access, the last of the loops around it in that order.
+local function last_of(order)
+  return function(access)
+    for i = #order, 1, -1 do
+      if Facts.contains(access.inames, order[i]) then return order[i] end
+    end
+  end
+end
+
+-- ---- Nests ----------------------------------------------------------------------------------------
+
+-- Schedules what is in the loop, in the cheapest way that is legal.
+function Cpu:nest(iname)
+  local loop = self.facts.loop[iname]
+  if self.facts.reduced[iname] then return self:total(loop) end
+  if #loop.ids > 1 and self:distribute(loop) then return end
+  local own = self.script
+  for _, way in ipairs(self:ways(loop)) do
+    self.script = own:fork()
+    if way.take() and (not self.accepts or self.accepts(self.script.knl)) then
+      self:look()
+      return
+    end
+    self.script = own
+  end
+end
+
+-- A loop of which nothing is known to run at once, in what stands in it.
+local function why_in_order(loop)
+  return ("`%s` stays in order: %s"):format(loop.iname, loop.why or "nothing in it can run at once")
+end
+
+-- Gives the statements of a loop loops of their own, unless they have all loops in common.
+function Cpu:distribute(loop)
+  local first
+  local same = true
+  for _, id in ipairs(loop.ids) do
+    local each = self.facts.instruction[id]
+    local loops = table.concat(each.inames, ",")
+    first = first or loops
+    same = same and loops == first and #each.reduction_inames == 0
+  end
+  if same then return false end
+  local trial = self.script:fork()
+  local why = ("each statement in `%s` gets the order that suits it"):format(loop.iname)
+  if not trial:try(why, "distribute_loops", loop.iname) then return false end
+  if #trial.knl.inames == #self.script.knl.inames then return false end
+  self.script = trial
+  self:look()
+  local parts = {}
+  for _, each in ipairs(self.facts.inside[loop.around[#loop.around] or ""]) do
+    if loop.has[self.facts.loop[each].ids[1]] then parts[#parts + 1] = each end
+  end
+  for _, part in ipairs(parts) do self:nest(part) end
+  return true
+end
+
+-- The ways to run a loop, `{cost, take}`, the cheapest one first.
+function Cpu:ways(loop)
+  local facts = self.facts
+  local nest = {loop = loop, chain = facts:chain(loop), deep = facts:deepest(loop)}
+  nest.rest = facts:rest(loop, nest.chain)
+  local order = {table.unpack(nest.chain)}
+  table.move(nest.rest, 1, #nest.rest, #order + 1, order)
+  local last = last_of(order)
+  local out = {}
+  local function add(cost, take)
+    out[#out + 1] = {cost = cost + 0.0001*#out, take = function() return take(self, nest) end}
+  end
+  add(self:cost_as_it_is(nest, last), Cpu.keep)
+  for n, v in ipairs(nest.chain) do
+    if facts.loop[v].par then
+      local further_out = #nest.chain - n
+      if #nest.rest == 0 then
+        add(cost_of(nest.deep, v, function() return v end) + 0.001*further_out,
+            function() return self:make_innermost(nest, v) end)
+      end
+      if #nest.rest > 0 or further_out > 0 then
+        add(cost_of(nest.deep, v, last) + 0.01*further_out,
+            function() return self:make_lanes(nest, v) end)
+      end
+    end
+  end
+  if #loop.ids == 1 then
+    for _, r in ipairs(nest.rest) do
+      if facts.reduced[r] then
+        add(cost_of(nest.deep, r, function() return r end) + 0.05,
+            function() return self:reduce_in_lanes(nest, r) end)
+      end
+    end
+  end
+  table.sort(out, function(a, b) return a.cost < b.cost end)
+  return out
+end
+
+-- The loops right in the chain that are not of reductions.
+function Cpu:parts(nest)
+  local out = {}
+  for _, each in ipairs(self.facts.inside[nest.chain[#nest.chain]] or {}) do
+    if not self.facts.reduced[each] then out[#out + 1] = each end
+  end
+  return out
+end
+
+function Cpu:cost_as_it_is(nest, last)
+  local parts, all = self:parts(nest), 0
+  for _, part in ipairs(parts) do all = all + self:ways(self.facts.loop[part])[1].cost end
+  if #parts > 0 then return all/#parts end
+  -- Each term of a reduction waits for the one before.
+  return cost_of(nest.deep, nil, last) + (#nest.rest > 0 and 3 or 0)
+end
+
+-- ---- Ways to run one ------------------------------------------------------------------------------
+
+-- Its loops stay, but for those in it.
+function Cpu:keep(nest)
+  local threads = self.threads
+  if self:spread(nest.chain, {}) then self.threads = false end
+  local parts = self:parts(nest)
+  if #parts == 0 and not self.facts.loop[nest.chain[#nest.chain]].par then
+    self.script:note(why_in_order(self.facts.loop[nest.chain[#nest.chain]]))
+  end
+  for _, part in ipairs(parts) do self:nest(part) end
+  self.threads = threads
+  return true
+end
+
+-- Threads share the first parallel loop; `names` has what became of those that were split.
+function Cpu:spread(loops, names)
+  if not self.threads then return false end
+  for _, iname in ipairs(loops) do
+    if self.facts.loop[iname].par then
+      local now = names[iname] or iname
+      return self.script:try(("threads share `%s`"):format(now), "tag_inames", {[now] = "par"})
+    end
+  end
+  return false
+end
+
+-- Splits a loop; gives the name of the outer part, or nil if that is refused.
+function Cpu:split(why, iname, length, options)
+  local known = {}
+  for _, each in ipairs(self.script.knl.inames) do known[each] = true end
+  if not self.script:try(why, "split_iname", iname, length, options) then return nil end
+  for _, each in ipairs(self.script.knl.inames) do
+    if not known[each] then return each end
+  end
+end
+
+local function without(list, name)
+  local out = {}
+  for _, each in ipairs(list) do
+    if each ~= name then out[#out + 1] = each end
+  end
+  return out
+end
+
+-- The loop `v` of statements without loops of their own becomes the innermost one, for vectors.
+function Cpu:make_innermost(nest, v)
+  local script, outside = self.script, without(nest.chain, v)
+  if nest.chain[#nest.chain] ~= v then
+    local why = ("`%s` steps through memory: innermost"):format(v)
+    local order = {table.unpack(outside)}
+    order[#order + 1] = v
+    if not script:try(why, "prioritize_loops", order) then return false end
+  end
+  if self.threads and #outside == 0 then
+    local chunk = script:knob(v .. "_chunk", {256, 1024, 4096}, 1024)
+    local why = ("threads share chunks of `%s`, each with vectors"):format(v)
+    local outer = self:split(why, v, chunk, {inner_tag = "simd"})
+    if not outer then return false end
+    self:spread({v}, {[v] = outer})
+    return true
+  end
+  if not script:try(("vectors along `%s`"):format(v), "tag_inames", {[v] = "simd"}) then
+    return false
+  end
+  self:spread(outside, {})
+  return true
+end
+
+-- Whether iterations of `u` share what is loaded along `v`.
+local function is_reused(accesses, u, v)
+  local shared, own = false, false
+  for _, access in ipairs(accesses) do
+    if Facts.stride(access, u) ~= 0 then
+      own = true
+    elseif Facts.stride(access, v) == 1 and not access.write then
+      shared = true
+    end
+  end
+  return shared and own
+end
+
+-- Whether what is loaded along `v` comes from another row of memory each time.
+function Cpu:walks_down(nest, v)
+  for _, r in ipairs(nest.rest) do
+    for _, access in ipairs(nest.deep) do
+      if self.facts.reduced[r] and Facts.stride(access, v) == 1
+          and Facts.stride(access, r) == "far" then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- Neighbouring iterations of `v` run side by side in all that stands in it.
+function Cpu:make_lanes(nest, v)
+  local script, facts, names = self.script, self.facts, {}
+  local size = 1
+  for _, access in ipairs(nest.deep) do size = math.max(size, access.size) end
+  local width = math.max(1, self.vector//size)
+  local u
+  for _, each in ipairs(without(nest.chain, v)) do
+    if facts.loop[each].par and is_reused(nest.deep, each, v) then u = each end
+  end
+  local trips = facts.trips[v]
+  local function fits(lengths)
+    local out = {}
+    for _, each in ipairs(lengths) do
+      if not trips or each <= trips or #out == 0 then out[#out + 1] = each end
+    end
+    return out
+  end
+  local lengths, length, why
+  if u then
+    lengths, length = fits{2*width, 4*width, 8*width}, 4*width
+    why = ("a block of results in registers: vectors along `%s`, each loaded for several `%s`")
+      :format(v, u)
+  else
+    lengths = fits{width, 2*width, 4*width, 32*width, 128*width}
+    length = self:walks_down(nest, v) and 128*width or 2*width
+    why = ("vectors along `%s`, around the loops in it"):format(v)
+  end
+  while length > lengths[#lengths] do length = lengths[#lengths] end
+  local tags = {inner_tag = "vec", slabs = {0, 1}}
+  names[v] = self:split(why, v, script:knob(v .. "_lanes", lengths, length), tags)
+  if not names[v] then return false end
+  local order = {}
+  if u then
+    local copies = script:knob(u .. "_copies", {1, 2, 4, 6, 8}, 4)
+    names[u] = self:split(why, u, copies, {inner_tag = "ilp", slabs = {0, 1}})
+    if names[u] then
+      for _, each in ipairs(without(nest.chain, v)) do
+        if each == u then order[#order + 1] = names[v] end
+        order[#order + 1] = names[each] or each
+      end
+      if not script:try(("the columns for a block of `%s` stay in the cache"):format(v),
+                        "prioritize_loops", order) then
+        order = {}
+      end
+    end
+  end
+  self:spread(#order > 0 and {v, table.unpack(nest.chain)} or nest.chain, names)
+  return true
+end
+
+-- A reduction outside of all loops.
+function Cpu:total(loop)
+  local r = loop.iname
+  for _, access in ipairs(self.facts:deepest(loop)) do
+    if Facts.stride(access, r) == "far" then return end
+  end
+  local own = self.script
+  self.script = own:fork()
+  if not self:add_in_vectors(r) or self.accepts and not self.accepts(self.script.knl) then
+    self.script = own
+  end
+  self:look()
+end
+
+function Cpu:add_in_vectors(r)
+  if not self.threads then
+    return self.script:try(("`%s` is added up in vectors"):format(r), "tag_inames", {[r] = "simd"})
+  end
+  local chunk = self.script:knob(r .. "_chunk", {1024, 4096, 16384}, 4096)
+  local why = ("threads share chunks of `%s`, each added up in vectors"):format(r)
+  return self:split(why, r, chunk, {outer_tag = "par", inner_tag = "simd"}) ~= nil
+end
+
+-- The terms of a reduction along `r` are added up in the lanes of vectors.
+function Cpu:reduce_in_lanes(nest, r)
+  if not self.script:try(("`%s` is added up in vectors"):format(r), "tag_inames", {[r] = "simd"}) then
+    return false
+  end
+  self:spread(nest.chain, {})
+  return true
+end
+
+return Cpu

@@ -1,0 +1,112 @@
+-- What a schedule is decided by: loops, how they depend on each other, and the strides of accesses.
+-- For moonloop.auto alone.
+local lp = require "moonloop"
+
+local Facts = {}
+Facts.__index = Facts
+
+local function set_of(list)
+  local out = {}
+  for _, each in ipairs(list) do out[each] = true end
+  return out
+end
+
+-- `params`: values of parameters, perhaps not of all.
+function Facts.of(knl, params)
+  local self = setmetatable({
+    instruction = {},  -- by id
+    accesses = {},     -- by id, a list of what knl:accesses() gives
+    loop = {},         -- by iname, what lp.parallelism gives, with `ids` of instructions
+    loops = {},        -- the same as a list, each before those in it
+    inside = {},       -- by iname, the loops right in it; "" has the outermost ones
+    reduced = {},      -- inames of reductions
+    trips = knl:trips(params),
+  }, Facts)
+  for _, each in ipairs(knl.instructions) do
+    self.instruction[each.id] = each
+    each.around = set_of(each.inames)
+    for _, iname in ipairs(each.reduction_inames) do self.reduced[iname] = true end
+    self.accesses[each.id] = {}
+  end
+  for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
+  self.loops = lp.parallelism(knl).loops
+  for _, loop in ipairs(self.loops) do
+    self.loop[loop.iname] = loop
+    loop.ids, loop.has = {}, {}
+    for _, statement in ipairs(loop.statements) do
+      local id = self:instruction_of(statement)
+      if not loop.has[id] then
+        loop.has[id] = true
+        loop.ids[#loop.ids + 1] = id
+      end
+    end
+    local parent = loop.around[#loop.around] or ""
+    self.inside[parent] = self.inside[parent] or {}
+    table.insert(self.inside[parent], loop.iname)
+  end
+  return self
+end
+
+-- The instruction whose reductions, written out, have the statement: `add_update` is of `add`.
+function Facts:instruction_of(statement)
+  local best
+  for id in pairs(self.instruction) do
+    local is_it = id == statement or statement:sub(1, #id + 1) == id .. "_"
+    if is_it and (not best or #id > #best) then best = id end
+  end
+  return assert(best, "a statement of no instruction: " .. statement)
+end
+
+function Facts.contains(list, name)
+  for _, each in ipairs(list) do
+    if each == name then return true end
+  end
+  return false
+end
+
+-- How far apart neighbouring iterations of the loop access: 0, 1, or "far".
+function Facts.stride(access, iname)
+  local s = access.strides[iname]
+  if s == nil then return 0 end
+  if s == 1 or s == -1 then return 1 end
+  return "far"
+end
+
+-- The loops around all instructions of a loop, from that loop on, outer to inner.
+function Facts:chain(loop)
+  local out = {}
+  for _, each in ipairs(self.loops) do
+    local common = each == loop or Facts.contains(each.around, loop.iname)
+    for _, id in ipairs(loop.ids) do
+      common = common and self.instruction[id].around[each.iname]
+    end
+    if common then out[#out + 1] = each.iname end
+  end
+  return out
+end
+
+-- The loops in a loop that are not of its chain: those of reductions, and those around some of its
+-- instructions.
+function Facts:rest(loop, chain)
+  local out = {}
+  for _, each in ipairs(self.loops) do
+    if Facts.contains(each.around, loop.iname) and not Facts.contains(chain, each.iname) then
+      out[#out + 1] = each.iname
+    end
+  end
+  return out
+end
+
+-- The accesses in a loop that happen most often.
+function Facts:deepest(loop)
+  local out, depth = {}, 0
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(self.accesses[id]) do
+      if #access.inames > depth then out, depth = {}, #access.inames end
+      if #access.inames == depth then out[#out + 1] = access end
+    end
+  end
+  return out
+end
+
+return Facts
