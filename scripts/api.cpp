@@ -11,6 +11,15 @@ const std::vector<ApiField> kModuleFields{
 };
 
 const std::vector<ApiFunction> kModuleFunctions{
+    {"affine_schedule",
+     {{"knl", "moonloop.Kernel"}, {"within?", "string"}},
+     {"moonloop.Schedule"},
+     "`lp.affine_schedule(knl, [within])` gives the schedule that isl finds for the dependences "
+     "between the statements in the loop `within`, or all.\n"
+     "It is a tree. A `band` runs instances in the order of its members' values, which are affine "
+     "expressions of each statement's loops; where it is `permutable`, no dependence is negative "
+     "along a member, so that the members may be tiled. The children of a `sequence` run one after "
+     "the other, those of a `set` in any order. A `leaf` has no children."},
     {"attempt",
      {{"f", "function"}, {"...", "any"}},
      {"any", "moonloop.Error?"},
@@ -287,6 +296,18 @@ const std::vector<ApiField> kAutoFields{
     {"target", "moonloop.Target?", "`c` if absent"},
 };
 
+const std::vector<ApiField> kScheduleFields{
+    {"children", "moonloop.Schedule[]", "what stands in it"},
+    {"kind", "\"band\"|\"sequence\"|\"set\"|\"leaf\"", "what it is"},
+    {"members", "moonloop.Member[]?", "of a band, the first one outermost"},
+    {"permutable", "boolean?", "of a band: whether the members may change places"},
+    {"statements", "string[]", "the ids of what it is about"},
+};
+const std::vector<ApiField> kMemberFields{
+    {"parallel", "boolean", "whether instances of different values do not depend on each other"},
+    {"values", "table<string, string>", "by statement, an expression"},
+};
+
 const std::vector<ApiField> kCountFields{
     {"exact", "boolean", "false where it is an upper bound"},
     {"params", "string[]", "the parameters that it depends on"},
@@ -362,6 +383,8 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.Dependence", "A dependence that a loop carries.", kDependenceFields, {}},
     {"moonloop.Band", "Loops that may change places.", kBandFields, {}},
     {"moonloop.Access", "An access, as `knl:accesses()` lists them.", kAccessFields, {}},
+    {"moonloop.Schedule", "A schedule that `lp.affine_schedule` gives.", kScheduleFields, {}},
+    {"moonloop.Member", "A loop of a band.", kMemberFields, {}},
     {"moonloop.auto.options", "Options of `lp.auto`.", kAutoFields, {}},
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},

@@ -211,6 +211,7 @@ int module_index(lua_State* L, State&) {
 }
 
 const luaL_Reg kFunctions[] = {
+    {"affine_schedule", guarded<affine_schedule_function>},
     {"attempt", guarded<attempt_function>},
     {"auto", guarded<auto_function>},
     {"callee", guarded<callee_function>},

@@ -161,6 +161,8 @@ std::map<std::string, std::int64_t> check_parameters(lua_State* L, int index);
 /// `knl:accesses()` and `knl:trips()`, see accesses_object.cpp.
 int accesses_method(lua_State* L, State& s);
 int trips_method(lua_State* L, State& s);
+/// `lp.affine_schedule`, see schedule_object.cpp.
+int affine_schedule_function(lua_State* L, State& s);
 /// `lp.auto`, see automatic.cpp.
 int auto_function(lua_State* L, State& s);
 /// `lp.parallelism`, see parallelism_object.cpp.

@@ -1,6 +1,7 @@
 -- Schedules for processors: loops along memory innermost, lanes of vectors, blocks of results in
 -- registers, threads. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
+local cut_time = require "moonloop.auto_time"
 
 local Cpu = {}
 Cpu.__index = Cpu
@@ -59,6 +60,7 @@ end
 function Cpu:nest(iname)
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
+  if self:tiles_in_time(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
   local own = self.script
   for _, way in ipairs(self:ways(loop)) do
@@ -74,6 +76,16 @@ end
 -- A loop of which nothing is known to run at once, in what stands in it.
 local function why_in_order(loop)
   return ("`%s` stays in order: %s"):format(loop.iname, loop.why or "nothing in it can run at once")
+end
+
+function Cpu:tiles_in_time(loop)
+  local trial = self.script:fork()
+  local done, step = cut_time(trial, self.facts, loop)
+  if not done or self.accepts and not self.accepts(trial.knl) then return false end
+  self.script = trial
+  self:look()
+  for _, each in ipairs(self.facts.inside[step] or {}) do self:nest(each) end
+  return true
 end
 
 -- Gives the statements of a loop loops of their own, unless they have all loops in common.

@@ -239,6 +239,7 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
 
   const Stubs s = stubs();
   std::set<std::string> expected{"lp.attempt",
+                                 "lp.affine_schedule",
                                  "lp.auto",
                                  "Kernel:accesses",
                                  "Kernel:trips",

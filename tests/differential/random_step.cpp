@@ -67,7 +67,9 @@ class StepMaker {
       case 36: return depend();
       case 37:
       case 38: return layout();
-      case 39: return {"privatize_temporaries_with_inames", {list({iname()})}, {}};
+      case 39:
+        return r_.chance(50) ? skewed()
+                             : Call{"privatize_temporaries_with_inames", {list({iname()})}, {}};
       case 40: return r_.chance(40) ? chunk() : split();
       case 41: return realize();
       case 42: return reduction();
@@ -191,6 +193,22 @@ class StepMaker {
     std::vector<std::string> groups{within()};
     if (r_.chance(30)) groups.push_back(within());
     return {"distribute_loops", {text(iname()), list(groups)}, {}};
+  }
+  /// Tiles along what a loop and some loop inside of it add up to.
+  Call skewed() {
+    const std::string t = iname();
+    const int factor = r_.below(3), first = r_.between(-1, 1);
+    ValueDict along;
+    for (const InsnPtr& insn : k_.instructions) {
+      if (!insn->inames.contains(t)) continue;
+      std::vector<std::string> inner(insn->inames.begin(), insn->inames.end());
+      const std::string i = r_.pick(inner);
+      along.emplace_back(insn->id, text(fmt::format("{}*{} + {} + {}", factor, t, i,
+                                                    r_.chance(70) ? first : r_.below(3))));
+    }
+    std::sort(along.begin(), along.end(),
+              [](const NamedValue& a, const NamedValue& b) { return a.first < b.first; });
+    return {"skewed_tiles", {text(t), Value{along}, number(r_.between(2, 5))}, {}};
   }
   Call map_domain() {
     const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");
