@@ -4,7 +4,7 @@ Each kernel is one program that holds PolyBench's function, Moonloop's and, with
 Pluto makes. They run by turns on the data that PolyBench's own code fills; the least time of each counts
 (of the process with one thread, of the clock with several). All arrays that a kernel
 takes are compared with what PolyBench's function leaves: the largest difference over the largest value may be {double:g} in double precision,
-{single:g} in single precision, and 0 in integers. A kernel that fails is a row that says why.
+{single:g} in single precision, and 0 in integers; BOUNDS_OF and CHANGES say where that cannot be. A kernel that fails is a row that says why.
 
 FOLDER: a copy of https://github.com/MatthiasJReisinger/PolyBenchC-4.2.1.
 """
@@ -28,7 +28,16 @@ KERNELS = HERE / "polybench"
 FLAGS = ["-O3", "-march=native"]
 SIZES = ["MINI", "SMALL", "MEDIUM", "LARGE", "EXTRALARGE"]
 BOUNDS = {"d": 1e-10, "f": 1e-4, "i": 0, "b": 0}
+# A Toeplitz matrix that is nearly singular: another order of sums alone changes y by 1e-8 of 2000.
+BOUNDS_OF = {"durbin": 1e-6}
 WORST_RATIO = 0.95
+
+# Where PolyBench's data leave a result to rounding errors, the data of the comparison get these
+# changes, and the elements that are undetermined nevertheless become 0. Times are of PolyBench's data.
+CHANGES = {"gramschmidt": (
+    # half of the columns depend on the others, and there are more columns than rows
+    "for (int i = 0; i < m; ++i) (*A)[i][i] += 100*m;",
+    "for (int i = 0; i < m; ++i) for (int k = m; k < n; ++k) (*Q)[i][k] = 0;")}
 
 # A version of a kernel: PolyBench's file with its main function put aside, and the steps of that
 # function apart from one another. {call} calls its kernel, or code that is linked.
@@ -59,6 +68,17 @@ void {name}_call(void) {{
   {call}
 }}
 """
+CHANGE = """
+void change(void) {{
+{locals}
+  {change}
+}}
+
+void forget(void) {{
+{locals}
+  {forget}
+}}
+"""
 ARRAYS = """
 #include "versions.h"
 #define KIND(x) _Generic((x), double: 'd', float: 'f', int: 'i', char: 'b')
@@ -74,6 +94,8 @@ struct array {{
   size_t bytes;
 }};
 extern struct array const arrays[ARRAYS];
+void change(void);  /* the data to compare with */
+void forget(void);  /* what is undetermined of the results */
 struct version {{
   char const *name;
   void (*attach)(void **), (*init)(void), (*call)(void);
@@ -107,6 +129,15 @@ def run(stage, words, limit, **options):
     return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def lines(statements):
+    return "\n".join(f"  {s};" for s in statements)
+
+
+def declared(array, element, rank, extents):
+    """An array as PolyBench declares it: a pointer to an array of arrays."""
+    return f"{element} POLYBENCH_{rank}D_F(POLYBENCH_DECL_VAR({array}), {extents})"
+
+
 class Benchmark:
     """What PolyBench's file says: sizes, scalars, arrays, and the calls of its main function."""
 
@@ -133,20 +164,24 @@ class Benchmark:
         self.values = {small: int(values[large]) for small, large in self.sizes}
 
     def version(self, name, call, declaration="", source=None):
-        declare = lambda a, e, r, x: f"{e} POLYBENCH_{r}D_F(POLYBENCH_DECL_VAR({a}), {x})"
-        lines = lambda words: "\n".join(f"  {w};" for w in words)
         return VERSION.format(
             name=name, kernel=self.function, source=source or self.source, declaration=declaration, call=call, init=self.init,
-            members=lines([f"DATA_TYPE {s}" for s in self.scalars] + [declare(*a) for a in self.arrays]),
+            members=lines([f"DATA_TYPE {s}" for s in self.scalars] + [declared(*a) for a in self.arrays]),
+            locals=self.locals(),
             attach=lines(f"its.{a[0]} = arrays[{i}]" for i, a in enumerate(self.arrays)),
-            locals=lines([f"int {s} = {v}" for s, v in self.sizes] +
-                         [f"DATA_TYPE {s} = its.{s}" for s in self.scalars] +
-                         [f"{declare(*a)} = its.{a[0]}" for a in self.arrays]),
             save=lines(f"its.{s} = {s}" for s in self.scalars))
 
-    def table(self):
-        return ARRAYS.format(rows="\n".join(
-            f'  {{"{a}", KIND((*its.{a}){"[0]" * r}), sizeof *its.{a}}},' for a, _, r, _ in self.arrays))
+    def locals(self):
+        return lines([f"int {s} = {v}" for s, v in self.sizes] +
+                     [f"DATA_TYPE {s} = its.{s}" for s in self.scalars] +
+                     [f"{declared(*a)} = its.{a[0]}" for a in self.arrays])
+
+    def original(self):
+        """The version that others are compared with, which describes the arrays as well."""
+        rows = "\n".join(f'  {{"{a}", KIND((*its.{a}){"[0]" * r}), sizeof *its.{a}}},' for a, _, r, _ in self.arrays)
+        change, forget = CHANGES.get(self.name, ("", ""))
+        return (self.version("original", self.kernel) + ARRAYS.format(rows=rows) +
+                CHANGE.format(locals=self.locals(), change=change, forget=forget))
 
 
 def arguments(path):
@@ -220,7 +255,7 @@ def measure(name, script, o, folder, row):
     run("gen", [o.moonloop, "gen", loop, *given, "--target", o.target, "--quiet", "-o", folder / "ours.c",
                 "--header", folder / "ours.h"], o.limit)
     call = call_of_ours((folder / "ours.h").read_text(), names)
-    versions = {"original": benchmark.version("original", benchmark.kernel) + benchmark.table(),
+    versions = {"original": benchmark.original(),
                 "moonloop": benchmark.version("moonloop", call, '#include "ours.h"')}
     if o.pluto:
         made = folder / "pluto.c"
@@ -270,7 +305,7 @@ def measure(name, script, o, folder, row):
             continue  # a temporary of the kernel here
         if version == "moonloop":
             row["difference"] = max(row["difference"], difference)
-        if not difference <= BOUNDS[kind]:
+        if not difference <= (BOUNDS_OF.get(name, BOUNDS[kind]) if kind == "d" else BOUNDS[kind]):
             off.append((version, f"{array} differs by {difference:.2g}"))
     for version, text in off:
         if version == "pluto":
