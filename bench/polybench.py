@@ -207,8 +207,8 @@ class Script:
 
     def __init__(self, options):
         self.options, self.source = options, options.script_from
-        self.has_auto = subprocess.run([options.moonloop, "auto", "--help-all"], capture_output=True,
-                                       check=False).returncode == 0
+        text = subprocess.run([options.moonloop, "auto", "--help"], capture_output=True, text=True, check=False).stdout
+        self.has_auto = "Usage: moonloop auto " in text
         if self.source == "auto" and not self.has_auto:
             raise SystemExit(f"{options.moonloop} has no command `auto`; --script-from none or a folder")
         if self.source is None:
