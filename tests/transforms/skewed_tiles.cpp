@@ -108,8 +108,9 @@ TEST_CASE("skewed_tiles: what else is refused") {
   CHECK(code_of(sweeps(), "t", {{"p", "j"}, {"q", "j"}}) == "bad-direction");
   const Kernel sum = parsed(
       "kernel f(n: int32, a: float64[n], s: float64[1])\ndomain {[i]: 0 <= i < n}\n"
-      "s[0] = sum(i, a[i]) {id=p}\n");
-  CHECK(code_of(sum, "i", {}) == "not-nested");
+      "domain {[u]: 0 <= u < n}\ns[0] = sum(i, a[i]) {id=p}\n");
+  CHECK(code_of(sum, "i", {}) == "some-not-all");
+  CHECK(code_of(sum, "u", {}) == "not-nested");
   Kernel tagged = in_place();
   tagged.iname_tags["t"] = *parse_iname_tag("unr");
   CHECK(code_of(tagged, "t", {{"p", "i + t"}}) == "tagged-iname");
