@@ -3,6 +3,7 @@
 local support = require "moonloop.support"
 local Script = require "moonloop.auto_script"
 local Cpu = require "moonloop.auto_cpu"
+local Device = require "moonloop.auto_device"
 
 local kTargets = {
   c = function(script, options) return Cpu.schedule(script, options) end,
@@ -10,6 +11,8 @@ local kTargets = {
     options.threads = true
     return Cpu.schedule(script, options)
   end,
+  cuda = function(script, options) return Device.schedule(script, options) end,
+  opencl = function(script, options) return Device.schedule(script, options) end,
 }
 
 local function list_of(params)
@@ -25,7 +28,7 @@ return function(knl, options)
   options = support.options("auto", 2, options, "params, prefix, target")
   local target = options.target or "c"
   local schedule = kTargets[target]
-  support.check(schedule, "auto", 2, "no schedules for target '%s'; there are some for c and openmp",
+  support.check(schedule, "auto", 2, "no schedules for target '%s'; there are some for c, openmp, opencl and cuda",
                 target)
   local params = options.params or {}
   local function accepts(knl) return (pcall(knl.code, knl, target)) end

@@ -74,7 +74,7 @@ function Cpu:nest(iname)
 end
 
 -- A loop of which nothing is known to run at once, in what stands in it.
-local function why_in_order(loop)
+function Cpu.why_in_order(loop)
   return ("`%s` stays in order: %s"):format(loop.iname, loop.why or "nothing in it can run at once")
 end
 
@@ -176,7 +176,7 @@ function Cpu:keep(nest)
   if self:spread(nest.chain, {}) then self.threads = false end
   local parts = self:parts(nest)
   if #parts == 0 and not self.facts.loop[nest.chain[#nest.chain]].par then
-    self.script:note(why_in_order(self.facts.loop[nest.chain[#nest.chain]]))
+    self.script:note(Cpu.why_in_order(self.facts.loop[nest.chain[#nest.chain]]))
   end
   for _, part in ipairs(parts) do self:nest(part) end
   self.threads = threads

@@ -75,16 +75,15 @@ std::optional<Pair> scheduled(std::uint64_t seed, Target target, std::vector<Pro
   return out;
 }
 
-}  // namespace
+long given_number(const char* name, long otherwise) {
+  const char* given = std::getenv(name);
+  return given ? std::strtol(given, nullptr, 10) : otherwise;
+}
 
-TEST_CASE("differential: automatic schedules compute the same") {
-  ::setenv("OMP_NUM_THREADS", "3", 1);
-  const auto setting = [](const char* name, long otherwise) {
-    const char* given = std::getenv(name);
-    return given ? std::strtol(given, nullptr, 10) : otherwise;
-  };
-  const long wanted = setting("MOONLOOP_PAIRS", 150);
-  const auto first = static_cast<std::uint64_t>(setting("MOONLOOP_SEED", 1));
+/// `target_of(seed)`: what a kernel is scheduled for; `run`: compares what was made.
+template <class TargetOf, class Run>
+void schedule_kernels(long wanted, std::size_t batch, TargetOf target_of, Run run) {
+  const auto first = static_cast<std::uint64_t>(given_number("MOONLOOP_SEED", 1));
   Statistics statistics;
   std::vector<Problem> problems;
   std::vector<Pair> pairs;
@@ -92,11 +91,10 @@ TEST_CASE("differential: automatic schedules compute the same") {
   for (long n = 0; n < wanted; ++n) {
     const std::uint64_t seed = first + static_cast<std::uint64_t>(n);
     if (std::getenv("MOONLOOP_VERBOSE")) fmt::print("seed {}\n", seed), std::fflush(stdout);
-    const Target target = seed % 2 == 0 ? Target::C : Target::OpenMP;
-    if (auto p = scheduled(seed, target, problems, steps)) pairs.push_back(std::move(*p));
-    if (pairs.size() < 50 && n + 1 < wanted) continue;
+    if (auto p = scheduled(seed, target_of(seed), problems, steps)) pairs.push_back(std::move(*p));
+    if (pairs.size() < batch && n + 1 < wanted) continue;
     kernels += static_cast<long>(pairs.size());
-    run_pairs(pairs, statistics, problems);
+    run(pairs, statistics, problems);
     pairs.clear();
   }
   fmt::print("{} of {} kernels, {} steps\n{}", kernels, wanted, steps, statistics.str());
@@ -106,6 +104,23 @@ TEST_CASE("differential: automatic schedules compute the same") {
     CHECK(kernels > wanted / 2);
     CHECK(steps > kernels);
   }
+}
+
+}  // namespace
+
+TEST_CASE("differential: automatic schedules compute the same") {
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  schedule_kernels(
+      given_number("MOONLOOP_PAIRS", 150), 50,
+      [](std::uint64_t seed) { return seed % 2 == 0 ? Target::C : Target::OpenMP; }, run_pairs);
+}
+
+TEST_CASE("differential: devices: automatic schedules compute the same") {
+  ::setenv("POCL_WORK_GROUP_METHOD", "workitemrepl", 0);
+  const char* device = std::getenv("MOONLOOP_DEVICE_TARGET");
+  const Target target = parse_target(device ? device : "opencl").value();
+  schedule_kernels(
+      given_number("MOONLOOP_PAIRS", 60), 1, [&](std::uint64_t) { return target; }, run_on_device);
 }
 
 }  // namespace moonloop::differential
