@@ -4,7 +4,7 @@
 
 #include "core/model/lookup.h"
 #include "core/order/distribution.h"
-#include "core/order/order_reference.h"
+#include "core/rewrite/loop_body.h"
 #include "core/rewrite/own_loops.h"
 #include "core/sets/budget.h"
 #include "transforms/new_inames.h"
@@ -12,47 +12,6 @@
 
 namespace moonloop {
 namespace {
-
-/// The instructions of a loop, and what is around them.
-class LoopBody {
- public:
-  LoopBody(const Kernel& k, const std::string& iname)
-      : k_(k), iname_(iname), order_(order_of(k)), inside_(k.instructions.size()) {
-    const std::vector<int> owner = owners(k, *order_);
-    for (int s = 0; s < order_->size(); ++s) {
-      const std::vector<std::string>& loops = order_->loops(s);
-      const auto at = std::find(loops.begin(), loops.end(), iname);
-      if (at == loops.end()) continue;
-      const auto n = std::size_t(owner[std::size_t(s)]);
-      if (inside_[n].empty()) members_.push_back(n);
-      inside_[n].insert(at, loops.end());
-    }
-    std::sort(members_.begin(), members_.end());
-  }
-
-  const std::vector<std::size_t>& members() const { return members_; }  // ascending
-
-  /// The inames that a distribution copies, for the instruction: the loop and those in it, and a
-  /// team's whose bounds depend on them.
-  std::set<std::string> own(std::size_t n) const {
-    std::set<std::string> out = inside_[n];
-    for (const std::string& i : all_inames(k_, *k_.instructions[n])) {
-      if (!in_team(k_.tag(i))) continue;
-      const std::set<std::string> bounding = inames_bounding(k_, {i});
-      if (std::any_of(bounding.begin(), bounding.end(),
-                      [&](const std::string& b) { return inside_[n].contains(b); }))
-        out.insert(i);
-    }
-    return out;
-  }
-
- private:
-  const Kernel& k_;
-  std::string iname_;
-  std::shared_ptr<const RunOrder> order_;
-  std::vector<std::size_t> members_;
-  std::vector<std::set<std::string>> inside_;  // by instruction: the loop and those within it
-};
 
 /// By instruction of the loop: the number of its group.
 using GroupNumbers = std::map<std::size_t, int>;

@@ -175,12 +175,59 @@ function Cpu:keep(nest)
   local threads = self.threads
   if self:spread(nest.chain, {}) then self.threads = false end
   local parts = self:parts(nest)
+  if #parts == 0 and self:cut_where_it_depends(nest) then
+    self.threads = threads
+    return true
+  end
   if #parts == 0 and not self.facts.loop[nest.chain[#nest.chain]].par then
     self.script:note(Cpu.why_in_order(self.facts.loop[nest.chain[#nest.chain]]))
   end
   for _, part in ipairs(parts) do self:nest(part) end
   self.threads = threads
   return true
+end
+
+-- Values of the innermost loop at which some iteration may be what the others depend on: subscripts
+-- of what is written that stand where the loop does elsewhere.
+function Cpu:places(id, v)
+  local out, known = {}, {}
+  for _, a in ipairs(self.facts.accesses[id]) do
+    for _, b in ipairs(self.facts.accesses[id]) do
+      if a.write and a.variable == b.variable then
+        for axis, index in ipairs(a.index) do
+          local place = b.index[axis]
+          if index == v and self.facts.instruction[id].around[place] and place ~= v
+              and not known[place] then
+            known[place] = true
+            out[#out + 1] = place
+          end
+        end
+      end
+    end
+  end
+  return out
+end
+
+-- Cuts the innermost loop before and behind an iteration, so that the others run in vectors.
+function Cpu:cut_where_it_depends(nest)
+  local v, ids = nest.chain[#nest.chain], nest.loop.ids
+  if #nest.rest > 0 or #ids > 1 or self.facts.loop[v].par then return false end
+  local own = self.script
+  for _, place in ipairs(self:places(ids[1], v)) do
+    self.script = own:fork()
+    local why = ("only the iteration `%s = %s` depends on others, or they on it"):format(v, place)
+    local rest, at, behind = v .. "_rest", v .. "_at", v .. "_after"
+    if self.script:try(why, "split_at", v, place, {from_iname = rest})
+        and self.script:try(why, "split_at", rest, place .. " + 1",
+                            {before_iname = at, from_iname = behind})
+        and self.script:try(("vectors along the rest of `%s`"):format(v), "tag_inames",
+                            {[v] = "simd", [behind] = "simd"})
+        and (not self.accepts or self.accepts(self.script.knl)) then
+      return true
+    end
+    self.script = own
+  end
+  return false
 end
 
 -- Threads share the first parallel loop; `names` has what became of those that were split.

@@ -70,7 +70,7 @@ class StepMaker {
       case 39:
         return r_.chance(50) ? skewed()
                              : Call{"privatize_temporaries_with_inames", {list({iname()})}, {}};
-      case 40: return r_.chance(40) ? chunk() : split();
+      case 40: return r_.chance(40) ? chunk() : r_.chance(50) ? cut() : split();
       case 41: return realize();
       case 42: return reduction();
       case 43:
@@ -193,6 +193,13 @@ class StepMaker {
     std::vector<std::string> groups{within()};
     if (r_.chance(30)) groups.push_back(within());
     return {"distribute_loops", {text(iname()), list(groups)}, {}};
+  }
+  Call cut() {
+    const std::string i = iname(), j = other(i);
+    const std::vector<std::string> places{"3", "n // 2",   "n - 2",
+                                          j,   j + " + 1", fmt::format("n - {} - 1", j)};
+    const std::string& at = r_.pick(places);
+    return {"split_at", {text(i), text(at)}, {}};
   }
   /// Tiles along what a loop and some loop inside of it add up to.
   Call skewed() {

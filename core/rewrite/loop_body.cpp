@@ -1,0 +1,37 @@
+#include "core/rewrite/loop_body.h"
+
+#include <algorithm>
+
+#include "core/model/lookup.h"
+#include "core/order/order_reference.h"
+
+namespace moonloop {
+
+LoopBody::LoopBody(const Kernel& k, const std::string& iname)
+    : k_(k), inside_(k.instructions.size()) {
+  const std::shared_ptr<const RunOrder> order = order_of(k);
+  const std::vector<int> owner = owners(k, *order);
+  for (int s = 0; s < order->size(); ++s) {
+    const std::vector<std::string>& loops = order->loops(s);
+    const auto at = std::find(loops.begin(), loops.end(), iname);
+    if (at == loops.end()) continue;
+    const auto n = std::size_t(owner[std::size_t(s)]);
+    if (inside_[n].empty()) members_.push_back(n);
+    inside_[n].insert(at, loops.end());
+  }
+  std::sort(members_.begin(), members_.end());
+}
+
+std::set<std::string> LoopBody::own(std::size_t n) const {
+  std::set<std::string> out = inside_[n];
+  for (const std::string& i : all_inames(k_, *k_.instructions[n])) {
+    if (!in_team(k_.tag(i))) continue;
+    const std::set<std::string> bounding = inames_bounding(k_, {i});
+    if (std::any_of(bounding.begin(), bounding.end(),
+                    [&](const std::string& b) { return inside_[n].contains(b); }))
+      out.insert(i);
+  }
+  return out;
+}
+
+}  // namespace moonloop
