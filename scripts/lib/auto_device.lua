@@ -8,39 +8,47 @@ Device.__index = Device
 
 -- `options` as for processors.
 function Device.schedule(script, options)
-  local self = setmetatable({script = script, params = options.params, accepts = options.accepts},
-                            Device)
+  local self = setmetatable({
+    script = script,
+    params = options.params,
+    accepts = options.accepts,
+    totals = {},  -- loops of reductions outside of parallel loops
+  }, Device)
   self:look()
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
-  self:rest()
+  self:share_totals()
   return self.script
 end
 
 -- Loops over time stay on the host.
 function Device:tiles_in_time() return false end
 
--- A reduction outside of all parallel loops.
-function Device:total(loop)
+-- A reduction outside of all parallel loops is shared once all else has its place.
+function Device:total(loop) self.totals[#self.totals + 1] = loop.iname end
+
+-- Takes steps that share reductions along the loops; gives whether there is code for the result.
+function Device:share(totals)
   local own = self.script
   self.script = own:fork()
-  local why = ("work-items share the terms along `%s`"):format(loop.iname)
-  if self.script:try(why, "tag_inames", {[loop.iname] = "par"}) then
-    self.shares = true
-  else
-    self.script = own
+  local done = true
+  for _, iname in ipairs(totals) do
+    local why = ("work-items share the terms along `%s`"):format(iname)
+    done = done and self.script:try(why, "tag_inames", {[iname] = "par"})
   end
-  self:look()
+  if done then
+    local size = self.script:knob("group", {64, 128, 256}, 128)
+    done = self.script:try("groups add up parts, and one group adds up these", "work_items",
+                           {size = size})
+  end
+  if done and (not self.accepts or self.accepts(self.script.knl)) then return true end
+  self.script = own
+  return false
 end
 
--- What is left to be shared is shared in two stages.
-function Device:rest()
-  if not self.shares then return end
-  local own = self.script
-  self.script = own:fork()
-  local size = self.script:knob("group", {64, 128, 256}, 128)
-  local done = self.script:try("groups add up parts, and one group adds up these", "work_items",
-                               {size = size})
-  if not done or self.accepts and not self.accepts(self.script.knl) then self.script = own end
+-- All of them at once, or else those with which it works.
+function Device:share_totals()
+  if #self.totals == 0 or self:share(self.totals) then return end
+  for _, iname in ipairs(self.totals) do self:share{iname} end
 end
 
 function Device:ways(loop)
