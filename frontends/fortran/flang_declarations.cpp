@@ -243,9 +243,10 @@ class Declarations {
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
     if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
-      if (s.owner().IsDerivedType())
+      const bool is_component = s.owner().IsDerivedType();
+      if (is_component && (!v.dummy || v.intent == Intent::Out))  // else its caller's
         unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
-      v.initial = to_elements(*init, at);
+      if (!is_component) v.initial = to_elements(*init, at);
       if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
     }
     if (v.logical && v.saved && !v.outer && !sem::IsNamedConstant(s)) {  // as it is kept

@@ -2,6 +2,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
+#include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
@@ -65,7 +66,7 @@ class Reader {
                      note_format(x);
                    },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::EntryStmt>>& x) {
-                     unsupported(places_.of(x.source), "`entry`");
+                     out.push_back({places_.of(x.source), Mark{label_of_entry(entries_++)}});
                    },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::DataStmt>>&) {},
                    [&](const fp::Statement<Fortran::common::Indirection<fp::NamelistStmt>>&) {},
@@ -781,6 +782,7 @@ class Reader {
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
   int regions_ = 0;                                      // of OpenMP around it
+  std::size_t entries_ = 0;                              // before it
 };
 
 }  // namespace

@@ -126,7 +126,11 @@ void mark_apart(const fortran::Blocks& blocks, std::vector<fortran::Routine>& ro
       if (here && (!found || lines.first > found->home.routine.first)) found = &r;
     }
     if (!found) fail("syntax", at, "`noinline` is neither in a routine nor on the line before one");
-    found->apart = true;
+    const FortranFile::Lines lines = found->home.routine;
+    for (fortran::Routine& r : routines)  // with its entries
+      if (r.at.source == found->at.source && r.home.routine.first == lines.first &&
+          r.home.routine.last == lines.last)
+        r.apart = true;
   }
 }
 
