@@ -523,10 +523,11 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
 }
 
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
-  for (std::size_t known = 0; known != routine.variables.size();) {  // bounds have more names
+  std::size_t known = 0;
+  do {  // bounds have more names
     known = routine.variables.size();
     Declarations(places, routine).read_around(scope, names_in(routine));
-  }
+  } while (known != routine.variables.size());
   Declarations(places, routine).keep_saved(scope, assigned_in(routine.body));
   const std::set<std::string> used = names_in(routine);
   std::erase_if(routine.variables, [&](const auto& v) {  // of common blocks

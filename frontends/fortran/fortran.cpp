@@ -195,6 +195,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       warn_of_kept_calls(r, out.warnings);
       out.kernels.push_back(own.kernel);
       r.home.outputs = own.outputs;
+      r.home.outputs_inside = own.outputs_inside;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : own.steps)

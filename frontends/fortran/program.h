@@ -113,19 +113,13 @@ struct SubroutineCall {
   std::string name;
   Exprs arguments;
   Expr result = {};
-  std::shared_ptr<const Output> output = {};
+  std::shared_ptr<const Output> output = {};  // see output.h
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
   bool elemental = false;  // for each element of the arguments that are arrays
+  /// The same call by such a routine, where the callee turns out to be no kernel; or none.
+  std::vector<SubroutineCall> otherwise = {};
 };
-/// A statement that prints, in Fortran, and the declarations of the names in it: `a1`, `a2` and so
-/// on for the values.
-struct Output {
-  std::vector<std::string> declarations;
-  std::string statement;
-  bool into = false;  // it writes into the first one
-};
-
 /// The program ends, with a text and a status. A statement that leaves the routine follows.
 struct Stop {
   std::string text;

@@ -13,8 +13,9 @@ namespace moonloop::test {
 /// values stay small, and each jump back has a turn that is the last.
 ///
 /// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
-/// a common block, and kept from call to call, and they print and call `elsewhere(k)`, of another
-/// file, which changes variables of the module `state`.
+/// a common block, and kept from call to call, and they print, read, ask, allocate variables of the
+/// module `state`, and call `elsewhere(k)`, of another file, and `stir`, which are no kernels and
+/// change variables of that module.
 class Writer {
  public:
   explicit Writer(unsigned seed, bool state = false)
@@ -38,6 +39,19 @@ class Writer {
     integer :: two
   end type
   type(pair) :: p
+  real(8), allocatable :: block(:)
+contains
+  subroutine stir(y, e, l)  ! no kernel
+    real(8), intent(inout) :: y(:)
+    integer, intent(inout) :: e
+    logical, intent(inout) :: l
+    if (size(y) > 1000) stop e
+    y(1) = 0.5d0*y(1) + u/8
+    e = mod(e + p%two + 1, 7)
+    l = l .neqv. e > 3
+    v(3) = 0.5d0*v(3) + y(size(y))/8
+    p%two = mod(p%two + 1, 6)
+  end subroutine
 end module
 )";
   static constexpr const char* kElsewhere = R"(subroutine elsewhere(k)
@@ -78,7 +92,7 @@ end subroutine
     if (state_)
       out_ +=
           "  integer :: first\n  real(8) :: rest(3)\n  integer, save :: calls = 2\n"
-          "  logical, save :: odd\n  real(8), allocatable :: own(:)\n"
+          "  logical, save :: odd\n  real(8), allocatable :: own(:)\n  character(len=8) :: line\n"
           "  common /shared/ first, t, rest\n";
     out_ +=
         "  if (n < 1) return\n"
@@ -91,7 +105,7 @@ end subroutine
     if (state_)
       out_ +=
           "  if (calls == 2) odd = .true.\n  calls = calls + 1\n  odd = .not. odd\n"
-          "  allocate (own(0:n))\n  own = dble(calls)/8\n";
+          "  allocate (own(0:n))\n  own = dble(calls)/8\n  line = '5'\n";
     open_.clear();
     labels_ = 0;
     body(2 + pick(3), 1);
@@ -586,7 +600,16 @@ end subroutine
   /// Of variables that are elsewhere.
   void outer(int depth) {
     const std::string i = index();
-    switch (pick(calls_ ? 12 : 11)) {
+    switch (pick(calls_ ? 20 : 15)) {
+      case 11: return line(depth, "write (line, '(i8)', iostat=q) k(" + i + ") + 1");
+      case 12: return line(depth, "read (line, *, iostat=q) c");
+      case 13: return line(depth, "inquire (unit=77, opened=f, iostat=q)");
+      case 14:
+        line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
+        return line(depth, "deallocate (block)");
+      case 15: return line(depth, "call stir(x(" + i + ":), k(" + i + "), f)");
+      case 16: return line(depth, "call stir(a(" + i + ", :), k(1), odd)");
+      case 17: return line(depth, "call stir(own, c, f)");
       case 0: return line(depth, "h(" + i + " - 1) = " + real(1));
       case 1: return line(depth, "p%one = 0.5d0*p%one + " + real(1));
       case 2: return line(depth, "p%two = " + integer(1));
