@@ -316,6 +316,7 @@ class Units {
           unsupported(at, "`entry` in a routine that contains others");
         begin_at(r, points, own);
       });
+    attempt([&] { share_storage(r); });
     // Routines inside may use all variables; so may what could not be read.
     const bool all = !errors.empty() || std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
     const std::set<std::string> used = all ? std::set<std::string>{} : names_in(r);

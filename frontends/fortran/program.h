@@ -46,6 +46,8 @@ struct Variable {
   bool extent = false;
   std::string lower_of, entry_of, present_of;
   int axis = 0;  // of the first two, from 0
+  std::string storage;      // in `equivalence`: the array, of one axis from 1, with its elements
+  std::int64_t before = 0;  // and how many come before these
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
@@ -202,6 +204,10 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
 /// of such a loop goes to its beginning, with a new variable that says where to go on. Fails
 /// `unsupported` for a jump into a construct of the source.
 void structure_jumps(Routine& routine);
+
+/// Puts elements of the storage that `equivalence` shares in the places of those of its variables.
+/// Fails `unsupported` for parts of variables of several axes.
+void share_storage(Routine& routine);
 
 /// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
 /// `do concurrent`. What these need once, such as scalars of arrays, comes before them. `all`: what
