@@ -163,6 +163,7 @@ class Keeping : public OutputArguments {
     const std::string local = n.ToString();
     const auto type = ev::DynamicType::From(s);
     if (sem::IsNamedConstant(s)) return constant(local, s);
+    if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
     if (by_name_.count(&s) || (type && type->category() == TypeCategory::Derived)) {
       if (!module_of(s))
         fail(fmt::format("`{}`, which is {} and not a module's, in `{}`", local,

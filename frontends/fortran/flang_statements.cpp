@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
@@ -110,6 +111,12 @@ class Reader {
                    },
                    [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
+                   [&](const Indirection<fp::SelectTypeConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`select type`");
+                   },
+                   [&](const Indirection<fp::SelectRankConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`select rank`");
+                   },
                    [&](const auto&) { unsupported(around, "a construct of this form"); }},
                c.u);
   }
@@ -130,9 +137,11 @@ class Reader {
         Fortran::common::visitors{
             [&](const Indirection<fp::AssignmentStmt>& x) { assignment(x.value(), at, out); },
             [&](const Indirection<fp::IfStmt>& x) {
+              const auto& inner = std::get<1>(x.value().t);
+              if (gives_memory(inner.statement) && !has_value(std::get<0>(x.value().t), at))
+                return keep("if");  // it asks `allocated`
               Choice c;
               auto body = std::make_shared<Body>();
-              const auto& inner = std::get<1>(x.value().t);
               action(inner.statement, inner.source, *body);
               c.arms.push_back({value(std::get<0>(x.value().t), at), std::move(body)});
               out.push_back({at, std::move(c)});
@@ -191,8 +200,30 @@ class Reader {
             [&](const Indirection<fp::NullifyStmt>& x) {
               read_nullify(x.value(), at, routine_, out);
             },
-            [&](const auto&) { unsupported(at, "a statement of this form"); }},
+            [&](const auto&) {
+              const std::string text = source.ToString();
+              const auto end = std::find_if(text.begin(), text.end(), [](unsigned char c) {
+                return std::isalnum(c) == 0 && c != '_';
+              });
+              unsupported(at, fmt::format("the statement `{}`", std::string(text.begin(), end)));
+            }},
         s.u);
+  }
+
+  /// `allocate` or `deallocate` of other variables than local ones.
+  bool gives_memory(const fp::ActionStmt& s) const {
+    using Fortran::common::Indirection;
+    const auto* a = std::get_if<Indirection<fp::AllocateStmt>>(&s.u);
+    const auto* d = std::get_if<Indirection<fp::DeallocateStmt>>(&s.u);
+    return (a && !is_of_own(a->value(), routine_)) || (d && !is_of_own(d->value(), routine_));
+  }
+
+  template <typename T>
+  bool has_value(const T& e, const Span& at) const {
+    try {
+      value(e, at);
+      return true;
+    } catch (const Error&) { return false; }
   }
 
   // ---- Jumps.

@@ -82,6 +82,7 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("!$acc parallel loop tile(8)\ndo i = 1, n\na(i) = 1\nend do", "the clause `tile(8)`");
   refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
   refused("stop n", "a code of `stop` that is not a constant");
+  refused("assign 7 to n\n7 continue", "the statement `assign`");
   refused("read (*, *, end=7) a\n7 continue", "a label to go to in `read`");
   refused("close (7, err=7)\n7 continue", "a label to go to in `close`");
 }
@@ -148,7 +149,7 @@ TEST_CASE("fortran: declarations outside of the subset") {
   CHECK(error_of([] {
           import("subroutine s(x, n)\nclass(*) :: x\ninteger :: n\nn = 1\nend subroutine\n");
         }).find("`x` of any type is not supported") == 0);
-  const std::string both = declared("real :: p, q\nequivalence (p, q)", "a(1) = p + q");
+  const std::string both = declared("real :: p; real(8) :: q\nequivalence (p, q)", "a(1) = p + q");
   CHECK(both.find("`p` in `equivalence`") == 0);
   CHECK(both.find("\n`q` in `equivalence`") != std::string::npos);
   CHECK(error_of([] { import("program p\nend program\n"); }).find("a main program") == 0);
