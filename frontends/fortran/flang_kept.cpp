@@ -93,7 +93,6 @@ class Keeping : public OutputArguments {
       if (dummy && (sem::IsAllocatable(*dummy) || sem::IsPointer(*dummy)))
         by_name_.insert(base_of(*value));
     }
-    if (text.starts_with("call") && text.size() > 4 && text[4] != ' ') text.insert(4, " ");
     return statement(s, std::move(text));
   }
 
@@ -207,6 +206,10 @@ class Keeping : public OutputArguments {
       for (const std::string& n : names)
         output_.uses.insert("  use " + module + ", only: " + n + "\n");
     }
+    // Fixed form has no blanks, which free form needs here.
+    if (const std::size_t n = what_.size();
+        text.starts_with(what_) && text.size() > n && text[n] != ' ' && text[n] != '(')
+      text.insert(n, " ");
     OutputStatement out;
     output_.statement = constants_ + std::move(text);
     out.format = format;

@@ -68,6 +68,48 @@ end program
   CHECK(has(f.read("i.f90"), "subroutine read_in_load_3(iu, ios, line)\n"));
 }
 
+TEST_CASE("fortran kept: of fixed form, where blanks mean nothing") {
+  const Folder f;
+  f.write("k.f", R"(      subroutine s(n, x)
+      implicit none
+      integer n, iu, ios
+      real*8 x(n)
+      iu = 17
+      open (unit = iu, file = 'a b.txt',
+     &      status = 'old', iostat = ios)
+      if (ios .ne. 0) return
+      read (iu, 100) x(1)
+  100 format (f 8.3)
+      rewind iu
+      read (iu, *) x(2)
+      backspace iu
+      read (iu, *, iostat = ios) x(3)
+      end file iu
+      close (iu)
+      call flush (6)
+      end
+)");
+  f.write("a b.txt", "1.5\n2.5\n");
+  f.write("main.f90", R"(program main
+  real(8) :: x(4)
+  x = 0
+  call s(4, x)
+  print *, x
+end program
+)");
+  const Outcome made = tool("gen k.f --quiet -o k.c --fortran-interface i.f90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(has(f.read("i.f90"), "  rewind iu\n"));
+  CHECK(has(f.read("i.f90"), "  endfile iu\n"));
+  const Outcome built = shell(
+      "(gcc -O1 -c k.c && gfortran main.f90 i.f90 k.o && ./a.out && gfortran main.f90 k.f && "
+      "printf '1.5\\n2.5\\n' > 'a b.txt' && ./a.out)",
+      f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const std::size_t half = built.out.size() / 2;
+  CHECK(built.out.substr(0, half) == built.out.substr(half));
+}
+
 TEST_CASE("fortran kept: variables of modules get and lose memory, private ones too") {
   const Folder f;
   f.write("k.f90", R"(module state
