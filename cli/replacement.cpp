@@ -53,6 +53,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.bound = h.bound;
   out.as_declared = true;
   out.outputs = h.outputs;
+  out.outputs_inside = h.outputs_inside;
   for (const Argument& a : k.args) {
     if (a.intent == Intent::Unknown && a.fortran.pointer.empty())
       out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);
@@ -102,6 +103,22 @@ std::string file_of(const std::vector<Replaced>& all) {
   return out + file_with(all, all.front().home->source, true) + after;
 }
 
+namespace {
+
+/// The lines of a subprogram go as a whole, with those of its entries.
+void check_entries(const std::vector<Kernel>& kernels, const Kernel& k,
+                   const FortranFile::Home& home) {
+  for (const std::string& entry : home.entries)
+    if (std::none_of(kernels.begin(), kernels.end(),
+                     [&](const Kernel& other) { return other.name == entry; }))
+      fail("unsupported", k.at,
+           "`{}` cannot be replaced without `{}`, which is an entry of the same subprogram; choose "
+           "both",
+           k.name, entry);
+}
+
+}  // namespace
+
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
                              Target target, bool interfaces, GenerateOptions options) {
   Replacement out;
@@ -122,6 +139,7 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
     out.names.push_back(program.name);
     if (interfaces) {
       const FortranFile::Home* home = home_of(k);
+      if (home) check_entries(kernels, k, *home);
       out.routines.push_back(
           {home, fortran_interface(program, k.name, home ? around(*home, k) : AroundRoutine{})});
       program.pieces.functions += out.routines.back().by.c;

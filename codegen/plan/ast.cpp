@@ -636,6 +636,8 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, Writers& writers)
   if (!first) return {};
   const Instruction& i = *k.instructions[std::size_t(first->insn)];
   if (i.lhs.size() != 1 || !i.lhs[0].as<Var>() || !i.rhs) return {};
+  const Temporary* saved = k.find_temporary(i.lhs[0].as<Var>()->name);
+  if (!saved || saved->type != Type(Scalar::Bool)) return {};  // a value, not a condition
   Exprs flags = conjuncts(i.rhs);
   for (Expr& t : flags) {
     const auto* test = t.as<Compare>();

@@ -118,8 +118,11 @@ void CPrinter::note_set(const Instruction& insn, const Exprs& lhs) {
 /// One condition of the path to an expression, and what is wrong there.
 std::string CPrinter::wrong(const Exprs& path, const std::string& condition) {
   if (path.empty()) return condition;
-  const std::string before = expr_.condition(conjunction(path));
-  return (path.size() == 1 ? "(" + before + ")" : before) + " && " + condition;
+  const Expr all = conjunction(path);  // some hold anyway, so that it may be one of them
+  const auto* terms = all.as<Nary>();
+  const bool several = path.size() > 1 && terms && terms->op == NaryOp::And;
+  const std::string before = expr_.condition(all);
+  return (several ? before : "(" + before + ")") + " && " + condition;
 }
 
 void CPrinter::check_reads(const Expr& e, const Span& at, const Exprs& path,
@@ -204,7 +207,7 @@ void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const 
     for (const Expr& e : c->args) {
       const bool set =
           kernel && std::any_of(lhs.begin(), lhs.end(), [&](const Expr& l) { return equal(l, e); });
-      if (!as_address(e) && !set) check_reads(e, insn.at, {}, known);
+      if (!as_address(e) && !set) check_reads(expr_.with_values(e, values), insn.at, {}, known);
     }
     return;
   }

@@ -569,6 +569,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                  declarations(p, false, "  ") + optional_extents(p, true) +
                  optional_extents(p, false);
   out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
+  for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);
   if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())

@@ -31,7 +31,8 @@ struct AroundRoutine {
   bool as_declared = false;            // a routine in Fortran declares its arguments:
   std::set<std::string> undeclared;    // those without an intent
   std::set<std::string> assumed_size;  // and arrays whose last axis has no length
-  std::vector<std::string> outputs;    // routines in Fortran that print for it
+  std::vector<std::string> outputs;    // routines in Fortran that do statements for it
+  std::vector<std::string> outputs_inside;  // and those that have to be in its module
   std::optional<std::string> bound;    // what C calls it, for `bind(c)`; empty: nothing
 };
 

@@ -272,6 +272,9 @@ void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
   text_arguments(c.name, c.arguments, out, after, at);
   for (Expr& a : c.arguments)
     if (!is_text(a, r_)) a = part(prepared(a, false, out, at), out, at);
+  for (SubroutineCall& other : c.otherwise)  // its arguments are variables, and bounds of these
+    for (Expr& a : other.arguments)
+      if (!a.as<Var>()) a = prepared(a, false, out, at);
   out.push_back({at, std::move(c)});
   append(std::move(after), out);
 }
@@ -279,6 +282,7 @@ void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
 /// A call for each element of the arguments that are arrays.
 void Expansion::elemental(SubroutineCall c, const Span& at, Body& out) {
   c.elemental = false;
+  c.otherwise.clear();
   Exprs numbers;
   std::vector<Range> ranges;
   for (Expr& a : c.arguments) {

@@ -62,8 +62,13 @@ void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string
     if (const auto* x = std::get_if<SubroutineCall>(&s.what); x && !x->output) {
       add_call(x->name, x->arguments, r, out);
       if (x->result) note(written_name(x->result), r, out);
-    } else if (x && x->output->into) {
-      note(written_name(x->arguments.at(0)), r, out);
+    } else if (x) {
+      for (std::size_t n = 0; n < x->arguments.size(); ++n)
+        if (const Expr place = place_of(x->arguments[n], r); place && may_change_argument(*x, n))
+          note(written_name(place), r, out);
+      if (x->output->calls) note_all_outer(r, out);
+      for (const auto& [name, v] : r.variables)
+        if (overlaps(x->output->accesses, outer_path(v))) note(name, r, out);
     }
     expressions(s, [&](const Expr& e) {
       if (e)

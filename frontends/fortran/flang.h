@@ -15,7 +15,7 @@
 #include <flang/Semantics/tools.h>
 #pragma GCC diagnostic pop
 
-#include "frontends/fortran/program.h"
+#include "frontends/fortran/output.h"
 
 namespace moonloop::fortran {
 
@@ -82,8 +82,8 @@ Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& place
 /// variables; it gets more of them where statements need them, and directives without effect.
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
                const Places& places, bool skip_output, Routine& routine);
-/// A statement that prints. The text of its `format` statement, in quotes, belongs at `place` of
-/// what the routine of `output` does.
+/// A statement that prints, or stays Fortran. The text of its `format` statement, in quotes,
+/// belongs at `place` of what the routine of `output` does; without a place, on a line of its own.
 struct OutputStatement {
   SubroutineCall call;
   std::shared_ptr<Output> output;
@@ -93,6 +93,16 @@ struct OutputStatement {
 };
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
 OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
+/// A statement that stays as it is in a routine of the interface; `what` is its keyword. A format
+/// that it names has a line there.
+OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
+                          const Span& at);
+/// A call; one that only Fortran can make is a statement that stays.
+OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
+                          const Span& at);
+/// Nothing where `skip_output` leaves it out.
+std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
+                                          fp::CharBlock source, const Span& at, bool skip_output);
 /// Whether a `write` goes into a text, not to a unit.
 bool writes_into_text(const fp::WriteStmt& s);
 /// Whether a `write` also assigns variables.
@@ -101,6 +111,9 @@ Stop read_stop(const fp::StopStmt& s, const Span& at);
 /// What `allocate` gives local variables of `routine`: their bounds, once. Fails `unsupported` for
 /// others. `out` gets what it assigns.
 void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out);
+/// Whether all objects of the statement are local variables.
+bool is_of_own(const fp::AllocateStmt& s, const Routine& routine);
+bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);

@@ -103,7 +103,7 @@ class Declarations {
     v.result = sem::IsFunctionResult(s);
     const auto type = ev::DynamicType::From(s);
     if (!type) return;
-    if (sem::FindEquivalenceSet(s)) unsupported(at, fmt::format("`{}` in `equivalence`", v.name));
+    if (sem::FindEquivalenceSet(s)) storage(v, s, at);
     v.value = s.attrs().test(sem::Attr::VALUE);
     if (s.attrs().test(sem::Attr::OPTIONAL)) optional(v, s, at);
     if (s.attrs().test(sem::Attr::INTENT_IN)) v.intent = Intent::In;
@@ -120,6 +120,55 @@ class Declarations {
       v.dummy = v.dummy || v.outer;
     }
     object(std::move(v), s, at);
+  }
+
+  /// All that share memory with a variable, by way of others too.
+  static std::set<const sem::Symbol*> equivalent_to(const sem::Symbol& s) {
+    std::set<const sem::Symbol*> out{&s};
+    for (std::size_t known = 0; known != out.size();) {
+      known = out.size();
+      for (const sem::EquivalenceSet& set : s.owner().equivalenceSets())
+        if (std::any_of(set.begin(), set.end(),
+                        [&](const auto& o) { return out.count(&o.symbol.GetUltimate()); }))
+          for (const sem::EquivalenceObject& o : set) out.insert(&o.symbol.GetUltimate());
+    }
+    return out;
+  }
+
+  /// Variables of one type, which begin at whole elements of each other, are parts of an array.
+  void storage(Variable& v, const sem::Symbol& s, const Span& at) {
+    const auto own = ev::DynamicType::From(s);
+    const auto type = own ? numeric_type(*own) : std::nullopt;
+    const auto refuse = [&] { unsupported(at, fmt::format("`{}` in `equivalence`", v.name)); };
+    if (!type) refuse();
+    const std::set<const sem::Symbol*> all = equivalent_to(s);
+    const sem::Symbol* first = &s;
+    std::size_t end = 0;
+    for (const sem::Symbol* other : all) {
+      const auto* object = other->detailsIf<sem::ObjectEntityDetails>();
+      const auto their = ev::DynamicType::From(*other);
+      if (!object || object->init() || !their || numeric_type(*their) != type ||
+          sem::IsSaved(*other) || sem::FindCommonBlockContaining(*other) ||
+          other->test(sem::Symbol::Flag::InDataStmt))
+        refuse();
+      if (other->offset() < first->offset() ||
+          (other->offset() == first->offset() && other->name() < first->name()))
+        first = other;
+      end = std::max(end, other->offset() + other->size());
+    }
+    const auto size = static_cast<std::size_t>(type->size());
+    if ((s.offset() - first->offset()) % size != 0 || s.size() == 0) refuse();
+    Variable whole;
+    whole.name = first->name().ToString() + "_storage";
+    while (s.owner().FindSymbol(fp::CharBlock{whole.name})) whole.name += "_";
+    whole.at = at;
+    whole.type = *type;
+    whole.array = true;
+    const auto elements = static_cast<std::int64_t>((end - first->offset()) / size);
+    whole.bounds.push_back({Expr(), lit(elements)});
+    v.storage = whole.name;
+    v.before = static_cast<std::int64_t>((s.offset() - first->offset()) / size);
+    routine_.variables.emplace(whole.name, std::move(whole));
   }
 
   /// An argument says whether it is there. The interface has an address to pass, if any.
@@ -243,9 +292,10 @@ class Declarations {
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
     if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
-      if (s.owner().IsDerivedType())
+      const bool is_component = s.owner().IsDerivedType();
+      if (is_component && (!v.dummy || v.intent == Intent::Out))  // else its caller's
         unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
-      v.initial = to_elements(*init, at);
+      if (!is_component) v.initial = to_elements(*init, at);
       if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
     }
     if (v.logical && v.saved && !v.outer && !sem::IsNamedConstant(s)) {  // as it is kept
@@ -522,10 +572,11 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
 }
 
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
-  for (std::size_t known = 0; known != routine.variables.size();) {  // bounds have more names
+  std::size_t known = 0;
+  do {  // bounds have more names
     known = routine.variables.size();
     Declarations(places, routine).read_around(scope, names_in(routine));
-  }
+  } while (known != routine.variables.size());
   Declarations(places, routine).keep_saved(scope, assigned_in(routine.body));
   const std::set<std::string> used = names_in(routine);
   std::erase_if(routine.variables, [&](const auto& v) {  // of common blocks

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
@@ -40,6 +42,19 @@ const std::string& own_pointer(const Expr& e, const Routine& routine, const Span
 }
 
 }  // namespace
+
+bool is_of_own(const fp::AllocateStmt& s, const Routine& routine) {
+  const auto& all = std::get<std::list<fp::Allocation>>(s.t);
+  return std::all_of(all.begin(), all.end(), [&](const fp::Allocation& a) {
+    return own_object(std::get<fp::AllocateObject>(a.t), routine);
+  });
+}
+
+bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine) {
+  const auto& all = std::get<std::list<fp::AllocateObject>>(s.t);
+  return std::all_of(all.begin(), all.end(),
+                     [&](const fp::AllocateObject& o) { return own_object(o, routine); });
+}
 
 void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out) {
   const auto& [type, allocations, options] = s.t;

@@ -1,6 +1,7 @@
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_arguments.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 
@@ -15,9 +16,9 @@ std::string in_quotes(const std::string& text) {
 }
 
 /// One statement: what it prints are arguments of a routine that does it.
-class Printing {
+class Printing : public OutputArguments {
  public:
-  Printing(std::string_view what, const Span& at) : what_(what), at_(at) {}
+  using OutputArguments::OutputArguments;
 
   void unit(const fp::IoUnit& u) {
     if (const auto* v = std::get_if<fp::Variable>(&u.u)) return into(typed(*v));
@@ -66,9 +67,9 @@ class Printing {
   }
 
   OutputStatement done() {
-    for (const std::string& name : numbered_)
-      if (named_.count(name) || counters_.count(name))
-        fail(fmt::format("a variable `{}` beside other values in `{}`", name, what_));
+    check_names();
+    for (const auto& [name, type] : counters_)
+      if (numbered_.count(name)) fail_beside(name);
     std::string before;
     for (const auto& [name, type] : counters_) before += type + " :: " + name + "\n  ";
     if (out_.format) out_.place += before.size();
@@ -79,28 +80,14 @@ class Printing {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view what) const {
-    unsupported(at_, what, "--skip-output leaves it out");
-  }
-
-  template <typename T>
-  static const SomeExpr& typed(const T& e) {
-    const SomeExpr* out = sem::GetExpr(nullptr, e);
-    if (!out) throw InternalError("Flang gives an expression no type");
-    return *out;
-  }
-
   void control(const std::string& text) { text_ += (text_.empty() ? "" : ", ") + text; }
 
   /// The text that the statement writes into.
   void into(const SomeExpr& text) {
     if (text.Rank() > 0) fail("`write` into an array");
     if (!arguments_.empty()) fail("a unit that is not the first one of the controls");
-    output_.into = true;
     control(argument(text));
-    std::string& declared = output_.declarations.front();
-    declared.replace(declared.find("intent(in)"), std::string_view("intent(in)").size(),
-                     "intent(inout)");
+    may_change(0);
   }
 
   std::string item(const fp::OutputItem& i) {
@@ -160,78 +147,9 @@ class Printing {
     return e.AsFortran();
   }
 
-  Expr first_of_arguments(const SomeExpr& e) const {
-    const Exprs all = to_arguments(e, at_);
-    if (all.size() != 1) fail(fmt::format("a value of a derived type in `{}`", what_));
-    return all[0];
-  }
-
-  /// Of an array that is an argument: from 1 on, as the source has them, or these without the last.
-  enum class Bounds { FromOne, Source, Open };
-
-  /// The name of a new argument with the value: `name`, where that is one.
-  std::string argument(const SomeExpr& e, Bounds bounds = Bounds::FromOne,
-                       const std::string& name = {}) {
-    const std::string type = type_of(e);
-    const Expr value = first_of_arguments(e);
-    std::string shape;
-    if (e.Rank() > 0) {
-      const auto* array = value.as<Var>();
-      if (!array) fail(fmt::format("part of an array, or an expression of arrays, in `{}`", what_));
-      const int letters = is_text(e.GetType()) ? 1 : 0;
-      for (int axis = 1; axis <= e.Rank(); ++axis) {
-        const auto bound = [&](const char* end) {
-          return call(std::string(kBound) + end, {value, lit(axis + letters)}, at_);
-        };
-        shape += shape.empty() ? "(" : ", ";
-        if (bounds != Bounds::FromOne) {
-          const bool open = bounds == Bounds::Open && axis == e.Rank();
-          const std::string low = add("integer(4)", bound("lbound"), "");
-          shape += low + ":" + (open ? "*" : add("integer(4)", bound("ubound"), ""));
-        } else {
-          shape += add("integer(4)", length(bound("lbound"), bound("ubound"), 1), "");
-        }
-      }
-      shape += ")";
-    }
-    return add(type, value, shape, name);
-  }
-
-  std::string add(const std::string& type, const Expr& value, const std::string& shape,
-                  std::string name = {}) {
-    arguments_.push_back(value);
-    if (name.empty()) {
-      name = "a" + std::to_string(arguments_.size());
-      numbered_.insert(name);
-    }
-    output_.declarations.push_back(type + ", intent(in) :: " + name + shape);
-    return name;
-  }
-
-  std::string type_of(const SomeExpr& e) const {
-    const auto type = e.GetType();
-    if (!type) throw InternalError("Flang gives an expression no type");
-    if (type->category() == TypeCategory::Character && type->kind() == 1) return "character(*)";
-    if (type->category() == TypeCategory::Logical)
-      return fmt::format("logical({})", e.Rank() > 0 || ev::IsVariable(e) ? type->kind() : 4);
-    const auto number = numeric_type(*type);
-    if (!number || number->scalar == Scalar::F16)
-      fail(fmt::format("a value of type {} in `{}`", type->AsFortran(), what_));
-    const char* name = type->category() == TypeCategory::Integer ? "integer"
-                       : type->category() == TypeCategory::Real  ? "real"
-                                                                 : "complex";
-    return fmt::format("{}({})", name, type->kind());
-  }
-
-  std::string_view what_;
-  Span at_;
   std::string text_;
-  Exprs arguments_;
-  std::set<std::string> named_;                  // variables that are arguments of their names
   std::map<std::string, std::string> counters_;  // of implied loops: their types
-  std::set<std::string> numbered_;               // names of other arguments
   int within_ = 0;                               // such loops around the item at hand
-  Output output_;
   OutputStatement out_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/crash.h"
+#include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
@@ -199,7 +200,7 @@ class Units {
   void subroutine(const fp::SubroutineSubprogram& s, const std::string& host) {
     const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
     between(head.source, std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
-    routine(s, std::get<fp::Name>(head.statement.t), nullptr, host);
+    routine(s, std::get<fp::Name>(head.statement.t), host);
   }
 
   /// The first and the last line of the current routine.
@@ -212,48 +213,85 @@ class Units {
   void function(const fp::FunctionSubprogram& s, const std::string& host) {
     const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(s.t);
     between(head.source, std::get<fp::Statement<fp::EndFunctionStmt>>(s.t).source);
-    const fp::Name& name = std::get<fp::Name>(head.statement.t);
-    const auto& details = name.symbol->GetUltimate().get<sem::SubprogramDetails>();
-    routine(s, name, &details.result(), host);
+    routine(s, std::get<fp::Name>(head.statement.t), host);
   }
 
-  /// `result`: of a function. `host`: the routine that it is in, if any.
+  /// `host`: the routine that it is in, if any.
   template <typename Subprogram>
-  void routine(const Subprogram& s, const fp::Name& name, const sem::Symbol* result,
-               const std::string& host) {
-    Routine r;
-    r.name = routine_name(*name.symbol);
-    r.host = host;
-    r.at = places_.of(name.source);
-    r.elsewhere = elsewhere_;
-    r.by_address = by_address(*name.symbol);
-    if (host.empty())
-      r.home = home_;
-    else
-      r.home.routine = home_.routine;
+  void routine(const Subprogram& s, const fp::Name& name, const std::string& host) {
     const UnknownModules around =
         std::exchange(around_, used_by(std::get<fp::SpecificationPart>(s.t)));
-    if (!around_.uses.empty()) r.unknown = std::make_shared<const UnknownModules>(around_);
     const auto& part = std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
     FortranFile::Lines lines = home_.routine;
     if (part)
       lines.last = places_.of(std::get<fp::Statement<fp::ContainsStmt>>(part->t).source).line;
-    r.errors = errors_in(home_.source, lines);
-    if (r.errors.empty()) guard(r, [&] { contents(s, name, result, r); });
-    if (r.unknown) blame_unknown(*r.unknown, r.errors);
-    const std::string own = r.name;
-    routines_.push_back(std::move(r));
-    inner(part, own);
+    const std::vector<Diagnostic> errors = errors_in(home_.source, lines);
+    std::vector<EntryPoint> points;
+    const std::vector<const fp::Name*> names = names_of_entries(s, name, points);
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      Routine r;
+      r.name = routine_name(*names[n]->symbol);
+      r.host = host;
+      r.at = places_.of(names[n]->source);
+      r.elsewhere = elsewhere_;
+      r.by_address = by_address(*names[n]->symbol);
+      if (host.empty())
+        r.home = home_;
+      else
+        r.home.routine = home_.routine;
+      if (names.size() > 1)
+        for (const EntryPoint& p : points) r.home.entries.push_back(p.name);
+      if (!around_.uses.empty()) r.unknown = std::make_shared<const UnknownModules>(around_);
+      r.errors = errors;
+      if (r.errors.empty()) guard(r, [&] { contents(s, *names[n]->symbol, points, n, r); });
+      if (r.unknown) blame_unknown(*r.unknown, r.errors);
+      routines_.push_back(std::move(r));
+    }
+    inner(part, routine_name(*name.symbol));
     around_ = around;
   }
 
-  /// The routine itself, into `r`.
+  /// Where a subprogram may be called, itself first.
   template <typename Subprogram>
-  void contents(const Subprogram& s, const fp::Name& name, const sem::Symbol* result, Routine& r) {
+  static std::vector<const fp::Name*> names_of_entries(const Subprogram& s, const fp::Name& name,
+                                                       std::vector<EntryPoint>& points) {
+    using Entry = fp::Statement<Fortran::common::Indirection<fp::EntryStmt>>;
+    std::vector<const fp::Name*> out;
+    const auto add = [&](const fp::Name& n, const std::optional<std::uint64_t>& label) {
+      const auto* d =
+          n.symbol ? n.symbol->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+      if (!d && !out.empty()) return;  // Flang has found errors
+      EntryPoint p{n.ToString(), label, {}, {}};
+      for (const sem::Symbol* a : d ? d->dummyArgs() : std::vector<sem::Symbol*>{})
+        if (a) p.arguments.insert(a->name().ToString());
+      if (d && d->isFunction()) p.result = d->result().name().ToString();
+      points.push_back(std::move(p));
+      out.push_back(&n);
+    };
+    add(name, std::nullopt);
+    const auto& part = std::get<fp::SpecificationPart>(s.t);
+    for (const fp::ImplicitPartStmt& i : std::get<fp::ImplicitPart>(part.t).v)
+      if (const auto* e = std::get_if<Entry>(&i.u))
+        add(std::get<fp::Name>(e->statement.value().t), std::nullopt);
+    for (const auto& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
+      if (const auto* e = std::get_if<Entry>(&d.u))
+        add(std::get<fp::Name>(e->statement.value().t), std::nullopt);
+    std::size_t number = 0;
+    for (const auto& c : std::get<fp::ExecutionPart>(s.t).v)
+      if (const auto* e = std::get_if<Entry>(&c.u))
+        add(std::get<fp::Name>(e->statement.value().t), label_of_entry(number++));
+    return out;
+  }
+
+  /// The routine at `points[own]`, of this name, into `r`.
+  template <typename Subprogram>
+  void contents(const Subprogram& s, const sem::Symbol& name, const std::vector<EntryPoint>& points,
+                std::size_t own, Routine& r) {
     const Span at = r.at;
-    const sem::Symbol& symbol = name.symbol->GetUltimate();
+    const sem::Symbol& symbol = name.GetUltimate();
     const auto& details = symbol.get<sem::SubprogramDetails>();
-    const sem::Scope& scope = DEREF(symbol.scope());
+    const sem::Symbol* result = details.isFunction() ? &details.result() : nullptr;
+    const sem::Scope& scope = DEREF(details.entryScope() ? details.entryScope() : symbol.scope());
     r.home.pure = sem::IsPureProcedure(symbol);
     r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
     r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
@@ -272,6 +310,13 @@ class Units {
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
     });
+    if (points.size() > 1)
+      attempt([&] {
+        if (std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
+          unsupported(at, "`entry` in a routine that contains others");
+        begin_at(r, points, own);
+      });
+    attempt([&] { share_storage(r); });
     // Routines inside may use all variables; so may what could not be read.
     const bool all = !errors.empty() || std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
     const std::set<std::string> used = all ? std::set<std::string>{} : names_in(r);

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
+#include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_formats.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
@@ -46,7 +49,7 @@ class Reader {
 
   /// Throws all errors of the statements so far.
   void throw_errors() {
-    put_formats();
+    formats_.put(errors_);
     if (!errors_.empty()) throw Error(std::move(errors_));
   }
 
@@ -62,10 +65,10 @@ class Reader {
     std::visit(Fortran::common::visitors{
                    [&](const fp::ExecutableConstruct& x) { construct(x, around, out); },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>& x) {
-                     note_format(x);
+                     formats_.note(x);
                    },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::EntryStmt>>& x) {
-                     unsupported(places_.of(x.source), "`entry`");
+                     out.push_back({places_.of(x.source), Mark{label_of_entry(entries_++)}});
                    },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::DataStmt>>&) {},
                    [&](const fp::Statement<Fortran::common::Indirection<fp::NamelistStmt>>&) {},
@@ -78,7 +81,7 @@ class Reader {
     std::visit(Fortran::common::visitors{
                    [&](const fp::Statement<fp::ActionStmt>& x) {
                      mark(x, out);
-                     action(x.statement, places_.of(x.source), out);
+                     action(x.statement, x.source, out);
                    },
                    [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
                    [&](const Indirection<fp::IfConstruct>& x) {
@@ -108,6 +111,12 @@ class Reader {
                    },
                    [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
+                   [&](const Indirection<fp::SelectTypeConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`select type`");
+                   },
+                   [&](const Indirection<fp::SelectRankConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`select rank`");
+                   },
                    [&](const auto&) { unsupported(around, "a construct of this form"); }},
                c.u);
   }
@@ -118,16 +127,22 @@ class Reader {
     if (s.label) out.push_back({places_.of(s.source), Mark{*s.label}});
   }
 
-  void action(const fp::ActionStmt& s, const Span& at, Body& out) {
+  void action(const fp::ActionStmt& s, fp::CharBlock source, Body& out) {
     using Fortran::common::Indirection;
+    const Span at = places_.of(source);
+    const auto keep = [&](std::string_view what) {
+      output(read_kept(s, what, source, at), at, out);
+    };
     std::visit(
         Fortran::common::visitors{
             [&](const Indirection<fp::AssignmentStmt>& x) { assignment(x.value(), at, out); },
             [&](const Indirection<fp::IfStmt>& x) {
+              const auto& inner = std::get<1>(x.value().t);
+              if (gives_memory(inner.statement) && !has_value(std::get<0>(x.value().t), at))
+                return keep("if");  // it asks `allocated`
               Choice c;
               auto body = std::make_shared<Body>();
-              const auto& inner = std::get<1>(x.value().t);
-              action(inner.statement, places_.of(inner.source), *body);
+              action(inner.statement, inner.source, *body);
               c.arms.push_back({value(std::get<0>(x.value().t), at), std::move(body)});
               out.push_back({at, std::move(c)});
             },
@@ -136,7 +151,9 @@ class Reader {
               if (x.value().v) unsupported(at, "`return` with a value");
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
-            [&](const Indirection<fp::CallStmt>& x) { call(x.value(), at, out); },
+            [&](const Indirection<fp::CallStmt>& x) {
+              output(read_call(x.value(), s, source, at), at, out);
+            },
             [&](const Indirection<fp::GotoStmt>& x) {
               out.push_back({at, Jump{x.value().v}});
             },
@@ -154,33 +171,59 @@ class Reader {
               if (!skip_output_) output(read_output(x.value(), at), at, out);
             },
             [&](const Indirection<fp::WriteStmt>& x) {
-              if (assigns_variables(x.value())) unsupported(at, "a `write` that assigns variables");
-              if (!skip_output_ || writes_into_text(x.value()))
-                output(read_output(x.value(), at), at, out);
+              if (auto made = read_write(x.value(), s, source, at, skip_output_))
+                output(std::move(*made), at, out);
             },
-            [&](const Indirection<fp::ReadStmt>&) { unsupported(at, "`read`"); },
+            [&](const Indirection<fp::ReadStmt>&) { keep("read"); },
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
             [&](const Indirection<fp::AllocateStmt>& x) {
+              if (!is_of_own(x.value(), routine_)) return keep("allocate");
               read_allocation(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::DeallocateStmt>& x) {
+              if (!is_of_own(x.value(), routine_)) return keep("deallocate");
               read_deallocation(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::ArithmeticIfStmt>& x) { jump_by_sign(x.value(), at, out); },
             [&](const Indirection<fp::ComputedGotoStmt>& x) { jump_by_number(x.value(), at, out); },
-            [&](const Indirection<fp::OpenStmt>&) { unsupported(at, "`open`"); },
-            [&](const Indirection<fp::CloseStmt>&) { unsupported(at, "`close`"); },
-            [&](const Indirection<fp::InquireStmt>&) { unsupported(at, "`inquire`"); },
-            [&](const Indirection<fp::FlushStmt>&) { unsupported(at, "`flush`"); },
+            [&](const Indirection<fp::OpenStmt>&) { keep("open"); },
+            [&](const Indirection<fp::CloseStmt>&) { keep("close"); },
+            [&](const Indirection<fp::InquireStmt>&) { keep("inquire"); },
+            [&](const Indirection<fp::FlushStmt>&) { keep("flush"); },
+            [&](const Indirection<fp::RewindStmt>&) { keep("rewind"); },
+            [&](const Indirection<fp::BackspaceStmt>&) { keep("backspace"); },
+            [&](const Indirection<fp::EndfileStmt>&) { keep("endfile"); },
             [&](const Indirection<fp::PointerAssignmentStmt>& x) {
               read_pointer_assignment(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::NullifyStmt>& x) {
               read_nullify(x.value(), at, routine_, out);
             },
-            [&](const auto&) { unsupported(at, "a statement of this form"); }},
+            [&](const auto&) {
+              const std::string text = source.ToString();
+              const auto end = std::find_if(text.begin(), text.end(), [](unsigned char c) {
+                return std::isalnum(c) == 0 && c != '_';
+              });
+              unsupported(at, fmt::format("the statement `{}`", std::string(text.begin(), end)));
+            }},
         s.u);
+  }
+
+  /// `allocate` or `deallocate` of other variables than local ones.
+  bool gives_memory(const fp::ActionStmt& s) const {
+    using Fortran::common::Indirection;
+    const auto* a = std::get_if<Indirection<fp::AllocateStmt>>(&s.u);
+    const auto* d = std::get_if<Indirection<fp::DeallocateStmt>>(&s.u);
+    return (a && !is_of_own(a->value(), routine_)) || (d && !is_of_own(d->value(), routine_));
+  }
+
+  template <typename T>
+  bool has_value(const T& e, const Span& at) const {
+    try {
+      value(e, at);
+      return true;
+    } catch (const Error&) { return false; }
   }
 
   // ---- Jumps.
@@ -451,27 +494,6 @@ class Reader {
     out.push_back({at, Scope{std::move(body)}});
   }
 
-  void call(const fp::CallStmt& s, const Span& at, Body& out) {
-    if (!s.typedCall) fail("fortran", at, "Flang gives this call no type");
-    const ev::ProcedureRef& ref = *s.typedCall;
-    const sem::Symbol* callee = ref.proc().GetSymbol();
-    SubroutineCall x{procedure_name(ref.proc()), {}};
-    if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
-        !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
-          callee->GetUltimate().has<sem::SubprogramDetails>()))
-      unsupported(at, fmt::format("the call of `{}`", x.name));
-    is_in_another_file(*callee, at);  // fails where addresses are not enough
-    for (const auto& a : ref.arguments()) {
-      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
-      if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
-      const Exprs given = a ? to_arguments(*value, at) : Exprs{moonloop::call(kAbsent, {}, at)};
-      x.arguments.insert(x.arguments.end(), given.begin(), given.end());
-      x.elemental = x.elemental || (value && value->Rank() > 0);
-    }
-    x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
-    out.push_back({at, std::move(x)});
-  }
-
   void loop(const fp::DoConstruct& d, Body& out) {
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const Span at = places_.of(head.source);
@@ -730,32 +752,12 @@ class Reader {
         range.u);
   }
 
-  // ---- Output.
+  // ---- What Fortran does.
 
   void output(OutputStatement s, const Span& at, Body& out) {
-    if (s.format) to_format_.push_back({s.output, *s.format, s.place, at});
+    formats_.need(s, at);
     out.push_back({at, std::move(s.call)});
     for (Assignment& a : s.after) out.push_back({at, std::move(a)});
-  }
-
-  void note_format(const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>& s) {
-    const std::string text = s.source.ToString();  // `format(...)`
-    if (s.label) formats_[*s.label] = text.substr(std::min(text.find('('), text.size()));
-  }
-
-  void put_formats() {
-    for (const auto& [output, label, place, at] : to_format_) {
-      const auto it = formats_.find(label);
-      if (it == formats_.end()) try {
-          unsupported(at, fmt::format("the format {}, which is not among the statements,", label));
-        } catch (const Error& e) {
-          errors_.insert(errors_.end(), e.diagnostics().begin(), e.diagnostics().end());
-          continue;
-        }
-      std::string quoted = "'";
-      for (const char c : it->second) quoted += c == '\'' ? "''" : std::string(1, c);
-      output->statement.insert(place, quoted + "'");
-    }
   }
 
   const sem::Scope& scope_;
@@ -765,14 +767,7 @@ class Reader {
   std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
   std::map<std::string, std::set<std::string>> bounds_of_blocks_;  // names in them, by variable
-  std::map<fp::Label, std::string> formats_;
-  struct ToFormat {
-    std::shared_ptr<Output> output;
-    fp::Label label;
-    std::size_t place;
-    Span at;
-  };
-  std::vector<ToFormat> to_format_;
+  Formats formats_;
   /// A construct that statements may leave, and its name, if any.
   struct Around {
     std::string name;
@@ -781,6 +776,7 @@ class Reader {
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
   int regions_ = 0;                                      // of OpenMP around it
+  std::size_t entries_ = 0;                              // before it
 };
 
 }  // namespace

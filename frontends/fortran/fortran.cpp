@@ -126,7 +126,11 @@ void mark_apart(const fortran::Blocks& blocks, std::vector<fortran::Routine>& ro
       if (here && (!found || lines.first > found->home.routine.first)) found = &r;
     }
     if (!found) fail("syntax", at, "`noinline` is neither in a routine nor on the line before one");
-    found->apart = true;
+    const FortranFile::Lines lines = found->home.routine;
+    for (fortran::Routine& r : routines)  // with its entries
+      if (r.at.source == found->at.source && r.home.routine.first == lines.first &&
+          r.home.routine.last == lines.last)
+        r.apart = true;
   }
 }
 
@@ -191,6 +195,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       warn_of_kept_calls(r, out.warnings);
       out.kernels.push_back(own.kernel);
       r.home.outputs = own.outputs;
+      r.home.outputs_inside = own.outputs_inside;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : own.steps)

@@ -42,7 +42,9 @@ struct FortranFile {
     bool program = false;        // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
     std::set<std::string> values;      // arguments that have the attribute `value`
-    std::vector<std::string> outputs;  // routines in Fortran that print for it
+    std::vector<std::string> outputs;  // routines in Fortran that do statements for it
+    std::vector<std::string> outputs_inside;  // and those that have to be in `module`
+    std::vector<std::string> entries;  // of a subprogram with `entry`: the names of all
     std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
   };
   std::map<std::string, Home> homes;  // by routine

@@ -21,6 +21,27 @@ bool may_stop(const Body& b) {
   return found;
 }
 
+/// Statements of the interface that know variables of modules.
+bool has_fortran(const Body& b) {
+  bool found = false;
+  each(b, [&](const Statement& s) {
+    const auto* c = std::get_if<SubroutineCall>(&s.what);
+    const Output* o = c ? c->output.get() : nullptr;
+    found = found || (o && (o->calls || !o->uses.empty() || !o->module.empty()));
+  });
+  return found;
+}
+
+/// The module that statements of the interface have to be in, and one of them.
+std::pair<std::string, Span> module_of_fortran(const Body& b) {
+  std::pair<std::string, Span> out;
+  each(b, [&](const Statement& s) {
+    const auto* c = std::get_if<SubroutineCall>(&s.what);
+    if (c && c->output && !c->output->module.empty()) out = {c->output->module, s.at};
+  });
+  return out;
+}
+
 void set_at_stops(Body& b, const Expr& flag) {
   for (std::size_t n = 0; n < b.size(); ++n) {
     for (auto* inner : bodies(b[n])) set_at_stops(**inner, flag);
@@ -127,6 +148,7 @@ class Calls {
       throw NotAlone(Diagnostic{"unsupported", what, {at, {}}, {}, {}});
     };
     if (may_stop(f.body)) refuse("it may end the program");
+    if (has_fortran(f.body)) refuse("it has statements that stay Fortran");
     if (f.function && result_of(f).array) refuse("its result is an array");
     for (const auto& [name, there] : given_to(f, arguments))
       if (!there) refuse("its optional `" + name + "` is not given");
@@ -154,7 +176,7 @@ class Calls {
     const std::size_t before = out.size();
     try {
       return put(f, arguments, at, out);
-    } catch (const NotByAxes& e) {
+    } catch (const Error& e) {
       give_up(f, e, before, at, out);
       return value_outside(f.name, *f.by_address->gives, arguments, at, out);
     }
@@ -185,8 +207,7 @@ class Calls {
   }
 
   /// Takes back what was put for `f`, whose call stays one.
-  void give_up(const Routine& f, const NotByAxes& why, std::size_t before, const Span& at,
-               Body& out) {
+  void give_up(const Routine& f, const Error& why, std::size_t before, const Span& at, Body& out) {
     keep_call(r_, f.name, at, why.diagnostics().front());
     out.resize(before);
     given_up_ = true;  // variables for it may be there already
@@ -207,6 +228,16 @@ class Calls {
 
   /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    const auto [module, place] = module_of_fortran(f.body);
+    if (!module.empty() && r_.host.empty() && module != r_.home.module)
+      throw Error(Diagnostic{
+          "unsupported",
+          fmt::format("the call of `{}`, which has a statement with private names of the module "
+                      "`{}`, is not supported outside of that module",
+                      bare_name(f.name), module),
+          {at, {}},
+          {{place, "this statement"}},
+          {}});
     Routine callee = f;
     if (const auto given = given_to(f, arguments); !given.empty()) settle_presence(callee, given);
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
@@ -227,16 +258,18 @@ class Calls {
   }
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
+    const Routine* f = c.output ? nullptr : find_routine(all_, c.name);
+    const bool inside = f && !outside_.contains(c.name), other_way = !c.otherwise.empty();
+    if (f && !inside && other_way) return subroutine(c.otherwise.front(), at, out);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
-    const Routine* f = find_routine(all_, c.name);
-    const bool inside = f && !outside_.contains(c.name);
     if (inside && f->apart) {
       call_kernel(*f, x.arguments, at, out);
       return;
     }
-    if (inside && f->by_address && !f->function) {
+    if (inside && (f->by_address || other_way) && !f->function) {
       if (put_where_it_fits(*f, x, at, out)) return;
+      if (other_way) return subroutine(other_way_of(c, at, out), at, out);
     } else if (inside) {
       put(*f, x.arguments, at, out);
       return;
@@ -244,14 +277,25 @@ class Calls {
     outside(std::move(x), at, out);
   }
 
-  /// Adds the body of `f`, unless its arrays have other axes than the caller's: then its call stays
-  /// one.
+  /// The call in Fortran, which leaves scalars as they are that the callee does not change.
+  SubroutineCall other_way_of(const SubroutineCall& c, const Span& at, Body& out) {
+    SubroutineCall other = c.otherwise.front();
+    const std::set<std::string> changed = names_.of(Body{{at, c}}, r_);
+    for (Expr& a : other.arguments)
+      if (const auto* v = a.as<Var>();
+          v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
+        a = copied(*v, at, out);
+    return other;
+  }
+
+  /// Adds the body of `f`, unless that cannot take the call's place, as where its arrays have other
+  /// axes than the caller's: then its call stays one.
   bool put_where_it_fits(const Routine& f, const SubroutineCall& x, const Span& at, Body& out) {
     const std::size_t before = out.size();
     try {
       put(f, x.arguments, at, out);
       return true;
-    } catch (const NotByAxes& e) {
+    } catch (const Error& e) {
       give_up(f, e, before, at, out);
       return false;
     }
@@ -293,9 +337,10 @@ class Calls {
   }
 
   /// An argument as a routine of another file gets it.
-  Expr passed(const SubroutineCall& x, Expr a, const Span& at, Body& before, Body& after) {
+  Expr passed(const SubroutineCall& x, std::size_t n, const Span& at, Body& before, Body& after) {
+    Expr a = x.arguments[n];
     const std::string& callee = x.name;
-    const bool output = x.output != nullptr;
+    const bool input = x.output && !may_change_argument(x, n);
     const auto refuse = [&](std::string_view what) {
       fail("unsupported", at, "{}, an argument of `{}`, {}, is not supported in Fortran kernels",
            what, callee,
@@ -320,7 +365,7 @@ class Calls {
     const Type type = whole ? whole->type : Type(moonloop::Scalar::I32);
     const Expr number = new_scalar(r_, whole ? whole->name : "flag", type, at);
     before.push_back({at, Assignment{number, Expr(Select{a, lit(1), lit(0)}, at)}});
-    if (whole && !whole->constant && !output)
+    if (whole && !whole->constant && !input)
       after.push_back({at, Assignment{a, Expr(Compare{CompareOp::Ne, number, lit(0)}, at)}});
     return number;
   }
@@ -341,11 +386,12 @@ class Calls {
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
     Exprs all;
-    for (Expr& a : x.arguments) {
+    for (std::size_t n = 0; n < x.arguments.size(); ++n) {
+      Expr& a = x.arguments[n];
       const auto* v = a.as<Var>();
       if (known && v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
         a = copied(*v, at, out);  // which the call does not seem to change then
-      const Expr given = as_text(a) || as_letters(a) ? a : passed(x, a, at, out, after);
+      const Expr given = as_text(a) || as_letters(a) ? a : passed(x, n, at, out, after);
       all.push_back(given);
       if (!given.as<Var>() && !given.as<Load>()) continue;
       const Variable& passed_variable = r_.variables.at(written_name(given));
@@ -510,6 +556,24 @@ class Inlining {
     }
   }
 
+  /// Whether all calls of a routine can be made in Fortran.
+  static bool has_other_way(const Body& b, const std::string& name) {
+    bool out = true;
+    std::size_t ways = 0, calls = 0;
+    const std::function<void(const Body&)> visit = [&](const Body& body) {
+      for (Statement s : body) {
+        if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && c->name == name) {
+          ++ways;
+          out = out && !c->otherwise.empty();
+        }
+        for (const auto* inner : bodies(s)) visit(**inner);
+      }
+    };
+    visit(b);
+    for (const auto& [called, at] : calls_of(b)) calls += called == name ? 1 : 0;
+    return out && ways == calls;  // and no function's value
+  }
+
   /// Gives those that are called as routines of other files are: those that are being inlined
   /// already, as they call themselves, and those that are no kernels.
   std::set<std::string> finish_callees(Routine& r) {
@@ -519,7 +583,8 @@ class Inlining {
       if (!f) continue;
       const auto number = static_cast<std::size_t>(f - all_.data());
       if (state_[number] == State::Open) {
-        if (f->function || !f->host.empty() || name != bare_name(name))
+        const bool alone = !f->function && f->host.empty() && name == bare_name(name);
+        if (!alone && !has_other_way(r.body, name))
           fail("unsupported", at,
                "`{}`, which calls itself and is not a subroutine by itself, is not supported in "
                "Fortran kernels",
@@ -529,7 +594,7 @@ class Inlining {
       }
       finish(number);
       if (f->errors.empty()) continue;
-      if (f->by_address) {
+      if (f->by_address || has_other_way(r.body, name)) {
         outside.insert(name);
         keep_call(r, name, at, f->errors.front());
         continue;

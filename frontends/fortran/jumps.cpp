@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/entries.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
@@ -133,8 +134,9 @@ class Structuring {
       for (const Way& w : ways) {
         if (w.from >= l.first || w.to <= l.first || w.to >= l.end) continue;
         const Span at = b[w.to].at;
-        const Expr flag =
-            new_scalar(r_, "from_" + std::to_string(w.label), moonloop::Scalar::Bool, at);
+        const bool entry = w.label >= label_of_entry(0);
+        const std::string name = "from_" + (entry ? "entry" : std::to_string(w.label));
+        const Expr flag = new_scalar(r_, name, moonloop::Scalar::Bool, at);
         initial_.push_back({at, Assignment{flag, Expr(BoolLit{false}, at)}});
         Choice c;
         c.arms.push_back(

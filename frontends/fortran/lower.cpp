@@ -58,6 +58,7 @@ class Lowering {
     out.kernel.claims.push_back(in_bounds());
     out.steps = std::move(steps_);
     out.outputs = std::move(outputs_);
+    out.outputs_inside = std::move(outputs_inside_);
     return out;
   }
 
@@ -500,7 +501,8 @@ class Lowering {
   /// Calls keep their order by a variable that all of them write.
   void external(SubroutineCall x, int block, const Values& loops, const Span& at) {
     if (x.changes) return kernel_call(x, block, loops, at);
-    if (x.output) x.name = output_routine(*x.output);
+    const std::string callee = x.name;
+    if (x.output) x.name = output_routine(*x.output, at);
     Exprs arguments;
     text::Statement s;
     if (x.result) no_loop_variable(x.result, loops, at);
@@ -526,12 +528,18 @@ class Lowering {
         s.lhs.push_back({var(name, at), false, {}, at});
     }
     for (const auto& [name, v] : r_.variables) {
-      if (!v.outer || !may_change(x, v) || !changed.insert(name).second) continue;
-      if ((v.allocatable || v.pointer) && !x.name.starts_with("mpi_"))
+      if (!v.outer) continue;
+      const bool changes = may_change(x, v) && changed.insert(name).second;
+      const bool calls = x.output ? x.output->calls : !x.name.starts_with("mpi_");
+      const bool moves = (changes && calls && (v.allocatable || v.pointer)) ||
+                         (x.output && overlaps(x.output->moves, outer_path(v)));
+      if (moves)
         fail("unsupported", at,
-             "the call of `{}`, which may give `{}` other memory, is not supported in Fortran "
-             "kernels",
-             x.name, name);
+             "{}, which may give `{}` other memory, is not supported in Fortran kernels",
+             x.output ? fmt::format("`{}`", x.output->what)
+                      : fmt::format("the call of `{}`", callee),
+             name);
+      if (!changes) continue;
       arguments.push_back(knows(name, at));
       s.lhs.push_back({var(name, at), false, {}, at});
     }
@@ -552,18 +560,27 @@ class Lowering {
     add(std::move(s), call(x.name, std::move(arguments), at), block, at);
   }
 
-  /// A routine in Fortran, next to the interface, for a statement that prints: its name.
-  std::string output_routine(const Output& o) {
-    const std::string name =
-        fortran_name("write_in_", r_.name, fmt::format("_{}", outputs_.size() + 1));
+  /// A routine in Fortran, next to the interface, for a statement that it does: its name. One that
+  /// has private names is in their module, and C calls it by the same name.
+  std::string output_routine(const Output& o, const Span& at) {
+    if (!o.module.empty() && o.module != r_.home.module)
+      fail("unsupported", at,
+           "`{}` with private names of the module `{}` in a routine outside of it is not supported "
+           "in Fortran kernels",
+           o.what, o.module);
+    const std::size_t number = outputs_.size() + outputs_inside_.size() + 1;
+    const std::string name = fortran_name(o.what + "_in_", r_.name, fmt::format("_{}", number));
     std::string names, declarations;
-    for (const std::string& d : o.declarations) {  // `type, intent(in) :: name(shape)`
-      const std::size_t at = d.find(":: ") + 3;
-      names += (names.empty() ? "" : ", ") + d.substr(at, d.find('(', at) - at);
+    for (const std::string& d : o.declarations) {
+      const std::size_t begin = d.find(":: ") + 3;
+      names += (names.empty() ? "" : ", ") + d.substr(begin, d.find('(', begin) - begin);
       declarations += "  " + d + "\n";
     }
-    outputs_.push_back(fmt::format("subroutine {}({})\n  implicit none\n{}  {}\nend subroutine\n",
-                                   name, names, declarations, o.statement));
+    const std::string bound = o.module.empty() ? "" : fmt::format(" bind(c, name=\"{}_\")", name);
+    (o.module.empty() ? outputs_ : outputs_inside_)
+        .push_back(fmt::format("subroutine {}({}){}\n{}  implicit none\n{}  {}\nend subroutine\n",
+                               name, names, bound, fmt::join(o.uses, ""), declarations,
+                               o.statement));
     return name;
   }
 
@@ -733,7 +750,7 @@ class Lowering {
   const text::Callees& callees_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
-  std::vector<std::string> outputs_;
+  std::vector<std::string> outputs_, outputs_inside_;
   struct {
     const Directive* directive = nullptr;  // the current one, which covers further inner loops too
     std::vector<std::string> inames;       // of those that were found

@@ -11,11 +11,11 @@
 namespace moonloop::fortran {
 
 /// A routine as a kernel in Fortran's order, the demands of its directives (Lua by line), and
-/// routines in Fortran that do its output.
+/// routines in Fortran that do some of its statements.
 struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs, outputs_inside;  // anywhere, and in the routine's module
 };
 /// `callees`: kernels, by name, for those routines that are called as such.
 Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,

@@ -6,6 +6,7 @@
 #include "core/base/diagnostic.h"
 #include "core/infer/typing.h"
 #include "core/model/external.h"
+#include "frontends/fortran/output.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/texts.h"
 
@@ -119,9 +120,10 @@ const Variable* find_outer(const Routine& routine, const std::string& key) {
 }
 
 bool may_change(const SubroutineCall& call, const Variable& outer) {
-  if (call.output || call.changes || !outer.outer || outer.constant || outer.extent ||
-      !outer.lower_of.empty() || !outer.entry_of.empty())
+  if (call.changes || !outer.outer || outer.constant || outer.extent || !outer.lower_of.empty() ||
+      !outer.entry_of.empty())
     return false;
+  if (call.output) return call.output->calls || overlaps(call.output->accesses, outer_path(outer));
   return outer.array || !call.name.starts_with("mpi_");
 }
 

@@ -46,6 +46,8 @@ struct Variable {
   bool extent = false;
   std::string lower_of, entry_of, present_of;
   int axis = 0;  // of the first two, from 0
+  std::string storage;      // in `equivalence`: the array, of one axis from 1, with its elements
+  std::int64_t before = 0;  // and how many come before these
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
@@ -113,19 +115,13 @@ struct SubroutineCall {
   std::string name;
   Exprs arguments;
   Expr result = {};
-  std::shared_ptr<const Output> output = {};
+  std::shared_ptr<const Output> output = {};  // see output.h
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
   bool elemental = false;  // for each element of the arguments that are arrays
+  /// The same call by such a routine, where the callee turns out to be no kernel; or none.
+  std::vector<SubroutineCall> otherwise = {};
 };
-/// A statement that prints, in Fortran, and the declarations of the names in it: `a1`, `a2` and so
-/// on for the values.
-struct Output {
-  std::vector<std::string> declarations;
-  std::string statement;
-  bool into = false;  // it writes into the first one
-};
-
 /// The program ends, with a text and a status. A statement that leaves the routine follows.
 struct Stop {
   std::string text;
@@ -208,6 +204,10 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
 /// of such a loop goes to its beginning, with a new variable that says where to go on. Fails
 /// `unsupported` for a jump into a construct of the source.
 void structure_jumps(Routine& routine);
+
+/// Puts elements of the storage that `equivalence` shares in the places of those of its variables.
+/// Fails `unsupported` for parts of variables of several axes.
+void share_storage(Routine& routine);
 
 /// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
 /// `do concurrent`. What these need once, such as scalars of arrays, comes before them. `all`: what

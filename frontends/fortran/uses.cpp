@@ -1,5 +1,8 @@
 #include "frontends/fortran/uses.h"
 
+#include <algorithm>
+
+#include "core/model/external.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
@@ -83,6 +86,25 @@ bool mentions_wide(const Expr& e, const Routine& r) {
 }
 
 }  // namespace
+
+bool may_change_argument(const SubroutineCall& c, std::size_t number) {
+  if (c.changes) return c.changes->at(number);
+  if (!c.output) return true;
+  std::size_t lengths = 0;  // of texts, which follow these
+  for (std::size_t n = 0; n < number; ++n) lengths += as_text_length(c.arguments[n]) ? 1 : 0;
+  return c.output->changes.contains(number - lengths) && !as_text_length(c.arguments[number]);
+}
+
+std::string outer_path(const Variable& v) {
+  if (!v.outer || v.outer->kind != FortranOuter::Kind::Module) return {};
+  return v.outer->module + "::" + v.outer->name + (v.component ? v.component->path : "");
+}
+
+bool overlaps(const std::set<std::string>& paths, const std::string& path) {
+  return !path.empty() && std::any_of(paths.begin(), paths.end(), [&](const std::string& p) {
+    return p == path || p.starts_with(path + "%") || path.starts_with(p + "%");
+  });
+}
 
 bool counts_in_64_bits(const Routine& routine) {
   bool found = false;

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontends/fortran/program.h"
+#include "frontends/fortran/output.h"
 
 namespace moonloop::fortran {
 
@@ -13,10 +13,7 @@ struct Uses {
 Uses uses_of(const Routine& routine);
 
 /// Whether a call may change its argument of this number.
-inline bool may_change_argument(const SubroutineCall& c, std::size_t number) {
-  if (c.changes) return c.changes->at(number);
-  return !c.output || (c.output->into && number == 0);
-}
+bool may_change_argument(const SubroutineCall& c, std::size_t number);
 
 /// Whether a loop may count, or an array may have, more than integers of 32 bits hold: its variable
 /// or something that its bounds mention is an integer of 64 bits.
@@ -37,6 +34,8 @@ void expressions(Statement& s, const F& visit) {
                       },
                       [&](SubroutineCall& x) {
                         for (Expr& a : x.arguments) visit(a);
+                        for (SubroutineCall& other : x.otherwise)
+                          for (Expr& a : other.arguments) visit(a);
                         visit(x.result);
                       },
                       [&](Where& w) {

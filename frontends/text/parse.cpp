@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
+#include "core/infer/typing.h"
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"

@@ -195,10 +195,10 @@ TEST_CASE("fc: what cannot be, and what compilers refuse") {
   CHECK(tool("fc --cc no-such-compiler -- gfortran -c solver.f90", f.str()).status == 4);
   CHECK(tool("fc -- no-such-compiler x.o", f.str()).status == 4);
   CHECK(tool("fc", f.str()).status == 2);
-  f.write("read.f90", "subroutine s(n)\n  read *, n\nend\n");
-  const Outcome left = tool("fc --kernel s -- gfortran -c read.f90", f.str());
+  f.write("stop.f90", "subroutine s(n)\n  stop n\nend\n");
+  const Outcome left = tool("fc --kernel s -- gfortran -c stop.f90", f.str());
   CHECK(left.status == 1);
-  CHECK(has(left.err, "`read` is not supported"));
+  CHECK(has(left.err, "a code of `stop` that is not a constant is not supported"));
 }
 
 TEST_CASE("fc: a build by CMake that names the target") {

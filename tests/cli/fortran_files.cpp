@@ -14,15 +14,16 @@ constexpr const char* kGood =
 TEST_CASE("fortran: a routine outside of the subset leaves the others of its file") {
   const Folder f;
   f.write("two.f90", std::string("module m\ncontains\nsubroutine bad(n)\n  integer :: n\n"
-                                 "  read (*, *) n\nend subroutine\n"
-                                 "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend\n"
-                                 "end module\n") +
+                                 "  stop n\nend subroutine\n"
+                                 "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\n"
+                                 "end\nend module\n") +
                          kGood);
   const Outcome good = tool("gen two.f90", f.str());
   CHECK(good.status == 0);
   CHECK(has(good.out, "void good("));
   CHECK(has(good.err,
-            "two.f90:5:3: warning: `bad` is left out: `read` is not supported in Fortran "
+            "two.f90:5:3: warning: `bad` is left out: a code of `stop` that is not a constant is "
+            "not supported in Fortran "
             "kernels [unsupported]\n"));
   CHECK(has(good.err,
             "two.f90:9:3: warning: `caller` is left out: the call of `bad`, which is not a "
@@ -31,12 +32,14 @@ TEST_CASE("fortran: a routine outside of the subset leaves the others of its fil
   const Outcome bad = tool("gen two.f90 --kernel bad", f.str());
   CHECK(bad.status == 1);
   CHECK(bad.out.empty());
-  CHECK(has(bad.err, "two.f90:5:3: error: `read` is not supported in Fortran kernels"));
+  CHECK(has(bad.err,
+            "two.f90:5:3: error: a code of `stop` that is not a constant is not supported in "
+            "Fortran kernels"));
 }
 
 TEST_CASE("fortran: the warnings are about the routines that are asked for") {
   const Folder f;
-  f.write("two.f90", std::string("subroutine bad(n)\n  integer :: n\n  read (*, *) n\nend\n"
+  f.write("two.f90", std::string("subroutine bad(n)\n  integer :: n\n  stop n\nend\n"
                                  "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend\n") +
                          kGood);
   CHECK(tool("gen two.f90 --kernel good", f.str()).err.empty());
@@ -46,18 +49,23 @@ TEST_CASE("fortran: the warnings are about the routines that are asked for") {
   CHECK(has(caller.err,
             "two.f90:7:3: warning: the call of `bad` in `caller` stays a call of what the file has "
             "[kept-call]\n"));
-  CHECK(has(caller.err, "two.f90:3:3: note: `read` is not supported in Fortran kernels"));
+  CHECK(has(caller.err,
+            "two.f90:3:3: note: a code of `stop` that is not a constant is not supported in "
+            "Fortran kernels"));
 }
 
 TEST_CASE("fortran: a file none of whose routines is a kernel has the errors that are causes") {
   const Folder f;
   f.write("none.f90",
-          "module m\ncontains\nsubroutine bad(n)\n  integer :: n\n  read (*, *) n\n"
+          "module m\ncontains\nsubroutine bad(n)\n  integer :: n\n  stop n\n"
           "end subroutine\n"
-          "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend subroutine\nend module\n");
+          "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\nend subroutine\n"
+          "end module\n");
   const Outcome none = tool("gen none.f90", f.str());
   CHECK(none.status == 1);
-  CHECK(has(none.err, "none.f90:5:3: error: `read` is not supported in Fortran kernels"));
+  CHECK(has(none.err,
+            "none.f90:5:3: error: a code of `stop` that is not a constant is not supported in "
+            "Fortran kernels"));
   CHECK(!has(none.err, "caller"));
 }
 

@@ -1,6 +1,6 @@
 // Random routines with variables of modules and common blocks, in a program whose own routines the
 // generated code replaces.
-#include "tests/cli/harness.h"
+#include "tests/cli/fortran_program.h"
 #include "tests/fortran/writer.h"
 
 using namespace moonloop::test;

@@ -386,3 +386,22 @@ end subroutine
   const std::string code = generate(import(text).original.at(0), Target::C).source;
   CHECK(code.find("omp simd") == std::string::npos);
 }
+
+TEST_CASE("fortran: a value that each iteration assigns is no condition of the loop") {
+  test::same_as_gfortran(R"(
+subroutine r(n, first, x, t)
+  implicit none
+  integer, intent(in) :: n, first
+  real(8), intent(in) :: x(n)
+  real(8), intent(inout) :: t
+  integer :: j, l
+  do j = 1, n/2
+    if (j == first) return
+  end do
+  do l = 1, n
+    t = sum(x - x)
+  end do
+end subroutine
+)",
+                         {{{"n", "5"}, {"first", "9"}}, {{"n", "5"}, {"first", "1"}}});
+}

@@ -77,6 +77,13 @@ inline Imported import(const std::string& text, const std::string& name = "t.f90
   return out;
 }
 
+/// Why a call in a text stays a call, by the first warning that says so; nothing where none does.
+inline std::string why_kept(const std::string& text) {
+  for (const FortranFile::Warning& w : parse_fortran(fortran_source(text)).warnings)
+    if (w.what.code == "kept-call") return w.what.notes.at(0).text;
+  return "";
+}
+
 /// The library that gfortran makes of a file.
 class Library {
  public:

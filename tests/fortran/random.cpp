@@ -238,6 +238,17 @@ int main(void) {
   CHECK_MESSAGE(r.status == 0, r.output.substr(call == std::string::npos ? 0 : call));
 }
 
+TEST_CASE("fortran: claims are checked under the conditions of the code, with its variables") {
+  const test::Folder folder;
+  for (const unsigned seed : {1302002U, 1303011U}) {
+    const FortranFile file = parse_fortran(test::fortran_source(Writer(seed).routine("r")));
+    for (const Kernel& k : file.kernels)
+      if (k.name == "r")
+        test::spit(folder / "r.c", generate(k, Target::C, {.check_claims = true}).source);
+    command({find_program("gcc"), "-fsyntax-only", "-Werror=parentheses", folder / "r.c"});
+  }
+}
+
 TEST_CASE("fortran: loops that jumps make end as soon as their iterations do nothing") {
   for (const unsigned seed : {710022U, 3U, 17U}) {
     const std::string text = Writer(seed).routine("r");

@@ -8,13 +8,14 @@ namespace moonloop::test {
 
 /// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
 /// reductions, masks, ways out of loops, jumps, pointers that move, blocks, an optional argument,
-/// loops with directives of OpenMP, texts, and calls of what they contain, which has optional
-/// arguments too. All subscripts are inside, all values stay small, and each jump back has a turn
-/// that is the last.
+/// loops with directives of OpenMP, texts, calls of what they contain, which has optional
+/// arguments too, and of the entries of a subprogram after them. All subscripts are inside, all
+/// values stay small, and each jump back has a turn that is the last.
 ///
 /// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
-/// a common block, and kept from call to call, and they print and call `elsewhere(k)`, of another
-/// file, which changes variables of the module `state`.
+/// a common block, and kept from call to call, and they print, read, ask, allocate variables of the
+/// module `state`, and call `elsewhere(k)`, of another file, and `stir`, which are no kernels and
+/// change variables of that module.
 class Writer {
  public:
   explicit Writer(unsigned seed, bool state = false)
@@ -23,7 +24,8 @@ class Writer {
         calls_(state && seed % 2 == 1),
         directed_(!state && seed % 3 == 0),
         texts_(seed % 4 == 2),
-        apart_(!state && seed % 5 == 1) {}
+        apart_(!state && seed % 5 == 1),
+        entries_(!directed_ && !state && seed % 7 == 2) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
@@ -37,6 +39,19 @@ class Writer {
     integer :: two
   end type
   type(pair) :: p
+  real(8), allocatable :: block(:)
+contains
+  subroutine stir(y, e, l)  ! no kernel
+    real(8), intent(inout) :: y(:)
+    integer, intent(inout) :: e
+    logical, intent(inout) :: l
+    if (size(y) > 1000) stop e
+    y(1) = 0.5d0*y(1) + u/8
+    e = mod(e + p%two + 1, 7)
+    l = l .neqv. e > 3
+    v(3) = 0.5d0*v(3) + y(size(y))/8
+    p%two = mod(p%two + 1, 6)
+  end subroutine
 end module
 )";
   static constexpr const char* kElsewhere = R"(subroutine elsewhere(k)
@@ -53,6 +68,7 @@ end subroutine
 )";
 
   std::string routine(const std::string& name) {
+    name_ = name;
     out_ = "subroutine " + name + "(n, m, a, x, k, s, e)\n";
     if (state_) out_ += chance(50) ? "  use state, h => v\n" : "  use state, h => v, only_u => u\n";
     const bool own_u = state_ && out_.find("only_u") != std::string::npos;
@@ -66,6 +82,7 @@ end subroutine
         "  integer, intent(inout) :: k(n)\n"
         "  integer :: i, j, l, q, o, z(40)\n"
         "  real(8) :: t\n";
+    if (entries_) out_ += "  real(8), external :: " + name + "_half\n";
     if (texts_)
       out_ +=
           "  integer :: y\n  character(len=6) :: word, other, list(3)\n"
@@ -75,7 +92,7 @@ end subroutine
     if (state_)
       out_ +=
           "  integer :: first\n  real(8) :: rest(3)\n  integer, save :: calls = 2\n"
-          "  logical, save :: odd\n  real(8), allocatable :: own(:)\n"
+          "  logical, save :: odd\n  real(8), allocatable :: own(:)\n  character(len=8) :: line\n"
           "  common /shared/ first, t, rest\n";
     out_ +=
         "  if (n < 1) return\n"
@@ -88,7 +105,7 @@ end subroutine
     if (state_)
       out_ +=
           "  if (calls == 2) odd = .true.\n  calls = calls + 1\n  odd = .not. odd\n"
-          "  allocate (own(0:n))\n  own = dble(calls)/8\n";
+          "  allocate (own(0:n))\n  own = dble(calls)/8\n  line = '5'\n";
     open_.clear();
     labels_ = 0;
     body(2 + pick(3), 1);
@@ -100,7 +117,9 @@ end subroutine
                   "rest(2) + p%one + p%two + h(1)");
     if (texts_) line(1, "s(2) = s(2) + worth(word // list(2)) + 0.5d0*worth(other // list(1))");
     if (state_) line(1, "deallocate (own)");
-    return out_ + contained() + "end subroutine\n";
+    std::string out = out_ + contained() + "end subroutine\n";
+    if (entries_) out += with_entries();
+    return out;
   }
 
   std::string contained() const {
@@ -277,6 +296,7 @@ end subroutine
   void statement(int depth) {
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
+    if (entries_ && chance(15)) return entry(depth);
     if (texts_ && chance(25)) return text(depth);
     if (directed_ && depth < 3 && chance(20)) return directed(depth);
     if (moved_ < 3 && chance(7)) return point(depth);
@@ -350,6 +370,43 @@ end subroutine
       case 8: return line(depth, "call spell(other(2:), " + text_value(1) + " // '', c)");
       default: return line(depth, one_of({"word", "other"}) + " = " + text_value(2));
     }
+  }
+
+  // ---- Entries.
+
+  void entry(int depth) {
+    const std::string i = index();
+    switch (pick(4)) {
+      case 0: return line(depth, "call " + name_ + "_first(n, x, k)");
+      case 1: return line(depth, "call " + name_ + "_later(n, x, a(:, " + i + "))");
+      case 2: return line(depth, "t = t + " + name_ + "_half(x(" + i + "))");
+      default: return line(depth, "call " + name_ + "_last(u, n, a(:, " + i + "))");
+    }
+  }
+
+  /// A subroutine, which goes on with the statements of others, jumps back or returns, and a
+  /// function.
+  std::string with_entries() {
+    const auto limit = [&] { return one_of({"0.25d0", "0.5d0", "0.75d0"}); };
+    const std::string f = name_ + "_double", g = name_ + "_half";
+    return "subroutine " + name_ +
+           "_first(n, v, k)\n  implicit none\n  integer, intent(in) :: n\n"
+           "  real(8), intent(inout) :: v(n), w(n), u\n  integer, intent(inout) :: k(n)\n"
+           "  integer :: i\n  real(8) :: c\n  c = 0.5d0\n"
+           "  do i = 1, n\n    k(i) = mod(k(i) + 1, 7)\n    if (v(i) > " +
+           limit() + ") v(i) = c*v(i)\n  end do\n" +
+           one_of({"  return\n", "", "  if (v(1) > " + limit() + ") return\n", "  goto 20\n"}) +
+           "entry " + name_ + "_last(u, n, v)\n" + one_of({"", "  c = 0.25d0\n"}) +
+           "20 if (v(n) > " + limit() + ") v(n) = 0.5d0*v(n)\n" +
+           one_of({"  c = 0.25d0\n  v = v - c*v\n", "  v(1) = 0.5d0*v(1)\n"}) + "  return\nentry " +
+           name_ + "_later(n, v, w)\n  c = " + limit() +
+           "\n  do i = 1, n\n    w(i) = 0.5d0*w(i) + c*v(i)\n" +
+           one_of({"", "    if (w(i) > 2) goto 20\n"}) + "  end do\n" +
+           one_of({"  v(n) = 0.5d0\n", "  if (w(1) > v(1)) goto 20\n"}) +
+           "end subroutine\nreal(8) function " + f + "(x)\n  implicit none\n" +
+           "  real(8), intent(in) :: x\n  real(8) :: " + g + "\n" + f + " = x\n" +
+           one_of({"  return\n", ""}) + "entry " + g + "(x)\n  " + f + " = 0.5d0*x\n" +
+           one_of({"", "  if (x > 0.5d0) " + g + " = 0.125d0\n"}) + "end function\n";
   }
 
   // ---- Pointers, which always have n elements, from 1.
@@ -543,7 +600,16 @@ end subroutine
   /// Of variables that are elsewhere.
   void outer(int depth) {
     const std::string i = index();
-    switch (pick(calls_ ? 12 : 11)) {
+    switch (pick(calls_ ? 20 : 15)) {
+      case 11: return line(depth, "write (line, '(i8)', iostat=q) k(" + i + ") + 1");
+      case 12: return line(depth, "read (line, *, iostat=q) c");
+      case 13: return line(depth, "inquire (unit=77, opened=f, iostat=q)");
+      case 14:
+        line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
+        return line(depth, "deallocate (block)");
+      case 15: return line(depth, "call stir(x(" + i + ":), k(" + i + "), f)");
+      case 16: return line(depth, "call stir(a(" + i + ", :), k(1), odd)");
+      case 17: return line(depth, "call stir(own, c, f)");
       case 0: return line(depth, "h(" + i + " - 1) = " + real(1));
       case 1: return line(depth, "p%one = 0.5d0*p%one + " + real(1));
       case 2: return line(depth, "p%two = " + integer(1));
@@ -708,7 +774,8 @@ end subroutine
   bool directed_;  // with loops in parallel, and without jumps, which make proofs long
   bool texts_;
   bool apart_;  // some of what they contain is to be functions of their own
-  std::string out_;
+  bool entries_;  // of a subprogram after them
+  std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
   std::vector<std::string> open_, names_;  // variables of the loops around, and the loops' names

@@ -1,0 +1,293 @@
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <flang/Parser/parse-tree-visitor.h>
+#pragma GCC diagnostic pop
+
+#include "frontends/fortran/flang_arguments.h"
+
+// Statements that stay Fortran: a routine of the interface has the statement as it is, with the
+// variables that it names as arguments. Variables and procedures of modules that cannot be
+// arguments are known there by their names.
+namespace moonloop::fortran {
+namespace {
+
+/// The names in a statement, and what they are there.
+struct NamesInStatement {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Name& n) {
+    if (n.symbol) all.push_back(&n);
+  }
+  void Post(const fp::Variable& v) { assigned.push_back(&v); }
+  void Post(const fp::IoImpliedDoControl& c) {
+    if (const fp::Name& n = c.name.thing.thing; n.symbol)
+      counters.push_back(&n.symbol->GetUltimate());
+  }
+  bool Pre(const fp::AllocateObject& o) {
+    objects.push_back(&o);
+    return true;
+  }
+  bool Pre(const fp::Format& f) {
+    if (const auto* label = std::get_if<fp::Label>(&f.u)) format = *label;
+    return true;
+  }
+  void Post(const fp::ErrLabel&) { jumps = true; }
+  void Post(const fp::EndLabel&) { jumps = true; }
+  void Post(const fp::EorLabel&) { jumps = true; }
+  void Post(const fp::AltReturnSpec&) { jumps = true; }
+
+  std::vector<const fp::Name*> all;
+  std::vector<const fp::Variable*> assigned;
+  std::vector<const sem::Symbol*> counters;  // of implied loops
+  std::vector<const fp::AllocateObject*> objects;
+  std::optional<fp::Label> format;
+  bool jumps = false;
+};
+
+class Keeping : public OutputArguments {
+ public:
+  Keeping(std::string_view what, const Span& at) : OutputArguments(what, at) {
+    output_.what = what;
+  }
+
+  template <typename T>
+  OutputStatement statement(const T& s, std::string text) {
+    NamesInStatement names;
+    fp::Walk(s, names);
+    if (names.jumps) fail(fmt::format("a label to go to in `{}`", what_));
+    for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
+    assigned_.insert(names.counters.begin(), names.counters.end());
+    for (const fp::AllocateObject* o : names.objects) object(*o);
+    for (const fp::Name* n : names.all) name(*n);
+    for (const auto& [symbol, number] : numbers_)
+      if (assigned_.count(symbol) && !is_input(*symbol)) may_change(number);
+    return done(std::move(text), names.format);
+  }
+
+  /// What the callee may change: all that is passed and not an input of it.
+  OutputStatement call(const fp::CallStmt& s, std::string text) {
+    const ev::ProcedureRef& ref = *s.typedCall;
+    const sem::Symbol* callee = ref.proc().GetSymbol();
+    const auto* details =
+        callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+    const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
+    output_.calls = !intrinsic;
+    if (intrinsic &&
+        (intrinsic->name == "move_alloc" || intrinsic->name.find("c_f_") != std::string::npos))
+      fail(fmt::format("the call of `{}`", intrinsic->name));
+    std::size_t number = 0;
+    for (const auto& a : ref.arguments()) {
+      const std::size_t n = number++;
+      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+      if (!value || !ev::IsVariable(*value)) continue;
+      const sem::Symbol* dummy =
+          details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
+      const bool input = dummy && dummy->attrs().test(sem::Attr::INTENT_IN);
+      if (!input) assigned_.insert(base_of(*value));
+      if (dummy && (sem::IsAllocatable(*dummy) || sem::IsPointer(*dummy)))
+        by_name_.insert(base_of(*value));
+    }
+    return statement(s, std::move(text));
+  }
+
+ private:
+  static const sem::Symbol* base_of(const SomeExpr& e) {
+    const auto place = ev::ExtractDataRef(e, true, true);
+    return place ? &place->GetFirstSymbol().GetUltimate() : nullptr;
+  }
+
+  /// An argument of the routine that it does not change.
+  static bool is_input(const sem::Symbol& s) { return s.attrs().test(sem::Attr::INTENT_IN); }
+
+  static const sem::Symbol* module_of(const sem::Symbol& s) {
+    return s.owner().kind() == sem::Scope::Kind::Module ? s.owner().symbol() : nullptr;
+  }
+
+  /// The names of a module are known where it is used; private ones in it.
+  void use(const sem::Symbol& s, const std::string& local) {
+    const sem::Symbol* module = module_of(s);
+    if (!module) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
+    const std::string own = s.name().ToString(), in = module->name().ToString();
+    if (s.attrs().test(sem::Attr::PRIVATE)) {
+      if (!output_.module.empty() && output_.module != in)
+        fail(fmt::format("private names of `{}` and `{}` in `{}`", output_.module, in, what_));
+      output_.module = in;
+    }
+    used_[in].insert(local == own ? local : local + " => " + own);
+  }
+
+  /// Gets other memory, or loses it.
+  void object(const fp::AllocateObject& o) {
+    const fp::Name* base = std::get_if<fp::Name>(&o.u);
+    const auto* part = std::get_if<fp::StructureComponent>(&o.u);
+    const SomeExpr* e = part ? sem::GetExpr(nullptr, o) : nullptr;
+    if (!base && part) base = &fp::GetFirstName(*part);
+    if (!base || !base->symbol || (part && !e)) throw InternalError("an object without a name");
+    const sem::Symbol& s = base->symbol->GetUltimate();
+    if (!module_of(s)) fail(fmt::format("`{}` of other variables than the routine's own", what_));
+    std::string moved = module_of(s)->name().ToString() + "::" + s.name().ToString();
+    if (e) {
+      const auto symbols = ev::GetSymbolVector(*e);
+      for (std::size_t i = 1; i < symbols.size(); ++i) moved += "%" + symbols[i]->name().ToString();
+    }
+    output_.moves.insert(std::move(moved));
+    by_name_.insert(&s);
+    objects_.insert(&s);
+  }
+
+  void name(const fp::Name& n) {
+    const sem::Symbol& s = n.symbol->GetUltimate();
+    if (!seen_.insert(&s).second) return;
+    const std::string local = n.ToString();
+    if (s.owner().IsDerivedType()) return;
+    if (s.attrs().test(sem::Attr::INTRINSIC)) return;
+    if (s.has<sem::ObjectEntityDetails>()) return variable(n, s);
+    if (s.has<sem::SubprogramDetails>() || s.has<sem::GenericDetails>() ||
+        s.has<sem::ProcEntityDetails>()) {
+      if (sem::IsDummy(s)) fail(fmt::format("the dummy procedure `{}` in `{}`", local, what_));
+      output_.calls = true;
+      return use(s, local);
+    }
+    if (s.has<sem::DerivedTypeDetails>()) return use(s, local);
+    fail(fmt::format("`{}` in `{}`", local, what_));
+  }
+
+  void variable(const fp::Name& n, const sem::Symbol& s) {
+    const std::string local = n.ToString();
+    const auto type = ev::DynamicType::From(s);
+    if (sem::IsNamedConstant(s)) return constant(local, s);
+    if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
+    if (by_name_.count(&s) || (type && type->category() == TypeCategory::Derived)) {
+      if (!module_of(s))
+        fail(fmt::format("`{}`, which is {} and not a module's, in `{}`", local,
+                         by_name_.count(&s) ? "a pointer or allocatable" : "of a derived type",
+                         what_));
+      use(s, local);
+      const bool array = !type || type->category() != TypeCategory::Derived;
+      if (!objects_.count(&s) || !array)
+        output_.accesses.insert(module_of(s)->name().ToString() + "::" + s.name().ToString());
+      return;
+    }
+    if (s.attrs().test(sem::Attr::OPTIONAL))
+      fail(fmt::format("the optional argument `{}` in `{}`", local, what_));
+    const std::optional<SomeExpr> value = ev::AsGenericExpr(*n.symbol);
+    if (!value) throw InternalError("a variable is an expression");
+    named_.insert(local);
+    argument(*value, sem::IsAssumedSizeArray(s) ? Bounds::Open : Bounds::Source, local);
+    numbers_.emplace(&s, arguments_.size() - 1);
+  }
+
+  void constant(const std::string& local, const sem::Symbol& s) {
+    const auto& init = s.get<sem::ObjectEntityDetails>().init();
+    const auto type = ev::DynamicType::From(s);
+    if (!init || !type || init->Rank() > 1 || type->category() == TypeCategory::Derived)
+      fail(fmt::format("the constant `{}` in `{}`", local, what_));
+    std::string shape;
+    for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
+      const auto lower = ev::ToInt64(axis.lbound().GetExplicit()),
+                 upper = ev::ToInt64(axis.ubound().GetExplicit());
+      if (!lower || !upper) fail(fmt::format("the constant `{}` in `{}`", local, what_));
+      shape = fmt::format("({}:{})", *lower, *upper);
+    }
+    constants_ +=
+        type->AsFortran() + ", parameter :: " + local + shape + " = " + init->AsFortran() + "\n  ";
+  }
+
+  OutputStatement done(std::string text, const std::optional<fp::Label>& format) {
+    check_names();
+    for (const auto& [module, names] : used_) {
+      if (module == output_.module) continue;
+      for (const std::string& n : names)
+        output_.uses.insert("  use " + module + ", only: " + n + "\n");
+    }
+    // Fixed form has no blanks, which free form needs here.
+    if (const std::size_t n = what_.size();
+        text.starts_with(what_) && text.size() > n && text[n] != ' ' && text[n] != '(')
+      text.insert(n, " ");
+    OutputStatement out;
+    output_.statement = constants_ + std::move(text);
+    out.format = format;
+    out.place = std::string::npos;
+    out.output = std::make_shared<Output>(std::move(output_));
+    out.call = {"a statement in Fortran", std::move(arguments_), {}, out.output};
+    return out;
+  }
+
+  std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
+  std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
+  std::map<std::string, std::set<std::string>> used_;  // names by module
+  std::string constants_;
+};
+
+SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
+  const sem::Symbol* callee = ref.proc().GetSymbol();
+  SubroutineCall x{procedure_name(ref.proc()), {}};
+  if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
+      !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
+        callee->GetUltimate().has<sem::SubprogramDetails>()))
+    unsupported(at, fmt::format("the call of `{}`", x.name));
+  is_in_another_file(*callee, at);  // fails where addresses are not enough
+  for (const auto& a : ref.arguments()) {
+    const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+    if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
+    const Exprs given = a ? to_arguments(*value, at) : Exprs{call(kAbsent, {}, at)};
+    x.arguments.insert(x.arguments.end(), given.begin(), given.end());
+    x.elemental = x.elemental || (value && value->Rank() > 0);
+  }
+  x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
+  return x;
+}
+
+}  // namespace
+
+OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
+                          const Span& at) {
+  Keeping k(what, at);
+  if (const auto* c = std::get_if<Fortran::common::Indirection<fp::CallStmt>>(&s.u))
+    return k.call(c->value(), source.ToString());
+  return k.statement(s, source.ToString());
+}
+
+OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
+                          const Span& at) {
+  if (!s.typedCall) moonloop::fail("fortran", at, "Flang gives this call no type");
+  std::optional<OutputStatement> kept;
+  std::vector<Diagnostic> why_not;
+  try {
+    kept = read_kept(whole, "call", source, at);
+  } catch (const Error& e) { why_not = e.diagnostics(); }
+  try {
+    OutputStatement out;
+    out.call = called_by(*s.typedCall, at);
+    if (kept) out.call.otherwise.push_back(std::move(kept->call));
+    return out;
+  } catch (const Error& e) {
+    if (kept) return std::move(*kept);
+    std::vector<Diagnostic> errors = e.diagnostics();
+    for (const Diagnostic& d : why_not) errors.front().notes.push_back({d.where.at, d.text});
+    throw Error(std::move(errors));
+  }
+}
+
+std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
+                                          fp::CharBlock source, const Span& at, bool skip_output) {
+  const bool assigns = assigns_variables(s), shows = !writes_into_text(s);
+  if (skip_output && shows && assigns) unsupported(at, "a `write` that assigns variables");
+  if (skip_output && shows) return std::nullopt;
+  if (assigns) return read_kept(whole, "write", source, at);
+  try {
+    return read_output(s, at);
+  } catch (const Error& e) {
+    try {
+      return read_kept(whole, "write", source, at);
+    } catch (const Error&) { throw Error(e.diagnostics()); }
+  }
+}
+
+}  // namespace moonloop::fortran

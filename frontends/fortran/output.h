@@ -1,0 +1,26 @@
+#pragma once
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// A statement that the Fortran side of the interface does in a routine of its own, and the
+/// declarations of the names in it: `a1`, `a2` and so on for values.
+struct Output {
+  std::string what = "write";             // the statement, in the name of its routine
+  std::vector<std::string> declarations;  // `type, intent(in) :: name(shape)`, of the arguments
+  std::string statement;
+  std::set<std::size_t> changes;  // arguments that it may change, by their numbers
+  std::set<std::string> uses;     // lines like `use state, only: x`
+  std::string module;             // whose private names it has, so that it has to be in it
+  bool calls = false;             // it may change what routines of other files may
+  /// Variables of modules by `state::p`, with components `state::p%x`: those that it accesses by
+  /// their names, and those to which it gives other memory.
+  std::set<std::string> accesses, moves;
+};
+
+/// An outer variable, or an argument of ours about one, as above; empty for others.
+std::string outer_path(const Variable& v);
+/// Whether one is the other, or a component of it.
+bool overlaps(const std::set<std::string>& paths, const std::string& path);
+
+}  // namespace moonloop::fortran
