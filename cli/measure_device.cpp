@@ -152,7 +152,7 @@ b[i] = a[i]
     const Kernel k = kernel_of(fmt::format(
         "kernel local_reads(a: in float32[{0}], r: out float32[{0}])\n"
         "domain {{[g, i, j]: 0 <= g < {1} and 0 <= i, j < 256}}\ndomain {{[k]: 0 <= k < {2}}}\n"
-        "temp t: local float32[256]\n"
+        "temp t: float32[256] in local\n"
         "for g\n  for i\n    t[i] = a[256*g + i]\n  end\n  for j\n    <float32> s = 0\n    for k\n"
         "      s = s + t[(j + k) % 256]\n    end\n    r[256*g + j] = s\n  end\nend\n",
         items, items / 256, steps));

@@ -23,6 +23,8 @@ constexpr const char* kSource = R"SOURCE(
 #define SCALAR __attribute__((optimize("no-tree-vectorize")))
 #define SCALAR_LOOP
 #endif
+/* Repetitions stay apart, in their order. */
+#define AGAIN __asm__ volatile("" ::: "memory");
 #define STEP(c) c = c*x + y;
 #define STEPS(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c)
 #define CHAINS(T, FROM) \
@@ -33,7 +35,7 @@ constexpr const char* kSource = R"SOURCE(
     const T x = (T)0.5, y = (T)0.25; \
     for (long t = 0; t < times; ++t) { \
       LOOP for (long i = 0; i < n; ++i) { CHAINS(T, a[i]) b[i] = c0 + c1 + c2 + c3 + c4 + c5; } \
-      a[t % n] += b[(t + 1) % n] * (T)1e-9; \
+      AGAIN \
     } \
   }
 RATE(rate_f64, double, , )
@@ -45,7 +47,7 @@ void rate_i32(long times, long n, uint32_t *restrict a, uint32_t *restrict b) {
   for (long t = 0; t < times; ++t) {
     const uint32_t x = a[t % n], y = b[(t + 1) % n];
     for (long i = 0; i < n; ++i) { CHAINS(uint32_t, a[i]) b[i] = c0 + c1 + c2 + c3 + c4 + c5; }
-    a[(t + 3) % n] += b[t % n];
+    AGAIN
   }
 }
 void clock_chain(long times, long n, uint32_t *a, uint32_t *b) {
@@ -57,8 +59,10 @@ void clock_chain(long times, long n, uint32_t *a, uint32_t *b) {
 }
 void sum_chain(long times, long n, double *restrict a, double *restrict b) {
   double s = 0;
-  for (long t = 0; t < times; ++t)
+  for (long t = 0; t < times; ++t) {
     for (long i = 0; i < n; ++i) s += a[i] * b[i];
+    AGAIN
+  }
   a[0] += s * 1e-300;
 }
 void divide(long times, long n, double *restrict a, double *restrict b) {
@@ -68,16 +72,22 @@ void divide(long times, long n, double *restrict a, double *restrict b) {
   }
 }
 void function(long times, long n, double *restrict a, double *restrict b) {
-  for (long t = 0; t < times; ++t)
+  for (long t = 0; t < times; ++t) {
     for (long i = 0; i < n; ++i) b[i] += exp(a[i]);
+    AGAIN
+  }
 }
 void power(long times, long n, double *restrict a, double *restrict b) {
-  for (long t = 0; t < times; ++t)
+  for (long t = 0; t < times; ++t) {
     for (long i = 0; i < n; ++i) b[i] += pow(a[i], 1.7);
+    AGAIN
+  }
 }
 void stream(long times, long n, double *restrict a, double *restrict b) {
-  for (long t = 0; t < times; ++t)
+  for (long t = 0; t < times; ++t) {
     for (long i = 0; i < n; ++i) b[i] = a[i]*0.5 + b[i];
+    AGAIN
+  }
 }
 void stream_all(long times, long n, double *a, double *b) {
 #pragma omp parallel
@@ -98,6 +108,7 @@ void scattered(long times, long n, double *restrict a, double *restrict b) {
       for (long p = 0; p + 4 <= n; p += 4, at += 4 * 520) {
         s0 += at[0]; s1 += at[520]; s2 += at[2 * 520]; s3 += at[3 * 520];
       }
+      AGAIN
     }
   b[0] = s0 + s1 + s2 + s3;
 }

@@ -210,7 +210,7 @@ MachineProfile default_cpu(const MachineFacts& f) {
     p.levels.push_back(
         {"L1", 32 << 10, 64, false, first * p.clock, first * p.clock * units, 32 * p.clock});
   const double one = 8e9;
-  p.levels.push_back({"memory", 0, 64, true, one, std::min(one * units, 2 * one), 1.5e9});
+  p.levels.push_back({"memory", 0, 64, true, one, std::min(one * units, 2 * one), 3e9});
   p.launch = 5e-6;
   return p;
 }

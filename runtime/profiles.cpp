@@ -37,7 +37,7 @@ cost::MachineProfile read_profile(const std::string& path) {
 /// A small GPU, for targets of which this machine has no device.
 cost::MachineFacts assumed_gpu() {
   cost::MachineFacts f;
-  f.device = "no device; a small GPU is assumed";
+  f.device = "a small GPU, as this machine has none";
   f.is_gpu = true;
   f.units = 20;
   f.clock = 1.4e9;

@@ -6,7 +6,7 @@
 namespace moonloop::lua {
 namespace {
 
-constexpr const char* kType = "moonloop.error";
+constexpr const char* kErrorType = "moonloop.error";
 constexpr int kMostCallers = 5;
 constexpr int kDeepestLevel = 200;           // reaching a level costs as many steps as it is deep
 constexpr std::size_t kLongest = 16 * 1024;  // of a text in a message
@@ -89,7 +89,7 @@ std::string hint_on_missing(lua_State* L, std::string_view text) {
 }
 
 int error_tostring(lua_State* L, State&) {
-  const ErrorBox& box = check_box<ErrorBox>(L, 1, kType);
+  const ErrorBox& box = check_box<ErrorBox>(L, 1, kErrorType);
   std::string out = message(box);
   Span at;  // the innermost place in the script
   const Diagnostic& d = box.all.front();
@@ -102,7 +102,7 @@ int error_tostring(lua_State* L, State&) {
 }
 
 int error_index(lua_State* L, State&) {
-  const ErrorBox& box = check_box<ErrorBox>(L, 1, kType);
+  const ErrorBox& box = check_box<ErrorBox>(L, 1, kErrorType);
   const Diagnostic& d = box.all.front();
   const std::string_view key = luaL_checkstring(L, 2);
   if (key == "code") {
@@ -185,10 +185,10 @@ void push_error(lua_State* L, ErrorBox box, const std::string& focus) {
     add_callers(L, at, d);
   }
   clip(box.all);
-  push_box(L, kType, std::move(box));
+  push_box(L, kErrorType, std::move(box));
 }
 
-ErrorBox* to_error(lua_State* L, int index) { return to_box<ErrorBox>(L, index, kType); }
+ErrorBox* to_error(lua_State* L, int index) { return to_box<ErrorBox>(L, index, kErrorType); }
 
 static ErrorBox box_of_exception() {
   try {
@@ -250,12 +250,12 @@ int message_handler(lua_State* L) {
   d.hint = hint_on_missing(L, d.text);
   if (!d.where.at) d.where.at = where(L, 1);
   if (d.where.at) add_callers(L, d.where.at, d);
-  push_box<ErrorBox>(L, kType, {{std::move(d)}});
+  push_box<ErrorBox>(L, kErrorType, {{std::move(d)}});
   return 1;
 }
 
 void install_error_type(lua_State* L) {
-  luaL_newmetatable(L, kType);
+  luaL_newmetatable(L, kErrorType);
   lua_pushcfunction(L, collect_box<ErrorBox>);
   lua_setfield(L, -2, "__gc");
   lua_pushcfunction(L, guarded<error_tostring>);

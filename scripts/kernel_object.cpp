@@ -229,6 +229,7 @@ int sync_counts_method(lua_State* L, State&) {
 const luaL_Reg kMethods[] = {
     {"check", guarded<check_method>},
     {"code", guarded<text_method<code_of>>},
+    {"cost", guarded<cost_function>},
     {"deps", guarded<text_method<deps_of>>},
     {"header", guarded<text_method<header_of>>},
     {"ir", guarded<text_method<text_of>>},

@@ -213,6 +213,9 @@ int module_index(lua_State* L, State&) {
 const luaL_Reg kFunctions[] = {
     {"attempt", guarded<attempt_function>},
     {"callee", guarded<callee_function>},
+    {"choose_target", guarded<choose_target_function>},
+    {"cost", guarded<cost_function>},
+    {"crossover", guarded<crossover_function>},
     {"fuse_kernels", guarded<fuse_kernels_function>},
     {"is_kernel", guarded<is_kernel_function>},
     {"knob", guarded<knob_function>},

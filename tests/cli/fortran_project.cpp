@@ -1,4 +1,6 @@
 // Fortran files of a build: their compilers' options, and modules in other folders.
+#include <vector>
+
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;
