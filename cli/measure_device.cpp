@@ -89,7 +89,8 @@ class DeviceMeter {
 
   /// Eight chains of multiply-and-add in each work-item: enough that none waits for another.
   double chains(const std::string& type) const {
-    constexpr int chains = 8, steps = 4096, items = 1 << 18;
+    constexpr int chains = 8, steps = 4096;
+    const int items = p_.is_gpu ? 1 << 18 : 1 << 13;
     std::string text = fmt::format(
         "kernel peak(x: {0}, y: {0}, r: out {0}[{1}])\n"
         "domain {{[i]: 0 <= i < {1}}}\ndomain {{[k]: 0 <= k < {2}}}\nfor i\n",

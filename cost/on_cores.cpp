@@ -1,4 +1,5 @@
 #include <cmath>
+#include <set>
 
 #include "codegen/language.h"
 #include "cost/models.h"
@@ -26,7 +27,11 @@ struct Body {
 class Cores {
  public:
   Cores(const Question& q, Totals& totals) : q_(q), p_(q.profile), totals_(totals) {
-    for (const WorkStatement& s : q.work.statements) paths_.push_back(trips_of(s, q));
+    for (const WorkStatement& s : q.work.statements) {
+      statements_.push_back(s);
+      paths_.push_back(trips_of(s, q));
+    }
+    for (std::size_t s = 0; s < paths_.size(); ++s) interchange(s);
     for (std::size_t s = 0; s < paths_.size(); ++s) shape(s);
   }
 
@@ -37,7 +42,7 @@ class Cores {
       traffic.push_back(
           traffic_into(streams_, capacity(i), static_cast<double>(p_.levels[i].line), true));
     for (const Body& b : bodies_) body(b, traffic);
-    starts();
+    launches();
   }
 
  private:
@@ -49,9 +54,51 @@ class Cores {
     double threads = 1, imbalance = 1;
   };
 
-  const WorkStatement& statement(std::size_t s) const { return q_.work.statements[s]; }
+  const WorkStatement& statement(std::size_t s) const { return statements_[s]; }
   bool is_device_target() const { return is_device(q_.work.target); }
   bool threads() const { return features_of(q_.work.target).threads || is_device_target(); }
+
+  // ---- The order of loops
+
+  /// Where the innermost loops are around one statement alone and have constant numbers of
+  /// iterations, compilers change places so that the innermost one goes by vectors.
+  void interchange(std::size_t s) {
+    WorkStatement& w = statements_[s];
+    std::vector<Trip>& path = paths_[s];
+    std::size_t band = path.size();
+    while (band > 0 && may_move(s, band - 1)) --band;
+    if (is_device_target() || band + 2 > path.size() || neighbours_at(s, path.size() - 1)) return;
+    for (std::size_t l = path.size() - 1; l-- > band;) {
+      if (!neighbours_at(s, l)) continue;
+      for (std::size_t i = l; i + 1 < path.size(); ++i) {
+        std::swap(path[i], path[i + 1]);
+        std::swap(w.loops[i], w.loops[i + 1]);
+        path[i].reached = path[i].trips * (i == 0 ? 1 : path[i - 1].reached);
+      }
+      return;
+    }
+  }
+  bool may_move(std::size_t s, std::size_t loop) const {
+    const WorkLoop& l = statement(s).loops[loop];
+    if (l.tag && !is_work_item(&*l.tag)) return false;
+    if (!l.extent || std::abs(*l.extent - paths_[s][loop].trips) > 1e-6) return false;
+    for (std::size_t other = 0; other < paths_.size(); ++other)
+      for (const Trip& t : paths_[other])
+        if (other != s && t.node == paths_[s][loop].node) return false;
+    return true;
+  }
+  /// Whether iterations of the loop access neighbouring elements, or the same, and do not wait for
+  /// one another.
+  bool neighbours_at(std::size_t s, std::size_t loop) const {
+    const WorkStatement& w = statement(s);
+    if (w.accumulator && !w.accumulator->count(w.loops[loop].iname)) return false;
+    for (const WorkPoint& p : w.points)
+      for (const WorkAccess& a : p.accesses) {
+        const Stream x = stream_of(a, q_.work.arrays.at(a.array), paths_[s], q_.params, q_.remarks);
+        if (x.scattered() || std::abs(x.step(loop)) > 1) return false;
+      }
+    return true;
+  }
 
   void shape(std::size_t s) {
     const WorkStatement& w = statement(s);
@@ -221,7 +268,7 @@ class Cores {
 
   void instructions(const Body& b, Needs& needs, double threads) {
     double all = 0, first_level = 0, arithmetic = 0, operations = 0, chain = 0, held = 0,
-           spilled = 0;
+           spilled = 0, cycles = 0;
     for (const std::size_t s : b.statements) {
       const WorkStatement& w = statement(s);
       const std::vector<Trip>& path = paths_[s];
@@ -266,6 +313,7 @@ class Cores {
         if (s == b.statements.front())
           all += 2 * (vector ? in_vectors(s, loop.reached, width) : loop.reached);
         chain = std::max(chain, chain_of(s));
+        cycles += starts_of(s);
       }
     }
     for (const Access& a : accesses_of(b)) {
@@ -277,7 +325,7 @@ class Cores {
     if (held > p_.registers) first_level += spilled * (1 - p_.registers / held);
     all += first_level;
     needs.add("arithmetic", arithmetic / threads, operations, "op");
-    needs.add("issue", all / (p_.issue * p_.clock) / threads, all, "");
+    needs.add("issue", (all / p_.issue + cycles) / p_.clock / threads, all);
     needs.add(p_.levels[0].name, first_level * p_.vector_bytes / p_.levels[0].one / threads,
               first_level, "");
     needs.add("latency", chain * p_.latency / p_.clock / threads);
@@ -345,28 +393,27 @@ class Cores {
     return n * per_iteration / std::max(1.0, kInFlight / length);
   }
 
-  // ---- Starts of loops, of threads and of kernels
+  /// Cycles to enter the loops around a statement, those that no other one counted.
+  double starts_of(std::size_t s) {
+    double out = 0;
+    for (std::size_t l = 0; l <= shapes_[s].real && l < paths_[s].size(); ++l)
+      if (entered_.insert(paths_[s][l].node).second)
+        out += kLoopStart * (l == 0 ? 1 : paths_[s][l - 1].reached);
+    return out;
+  }
 
-  void starts() {
-    std::map<int, std::pair<double, double>> entered;  // by loop: how often, by how many threads
-    std::map<int, double> teams;
-    for (std::size_t s = 0; s < paths_.size(); ++s) {
-      const Shape& shape = shapes_[s];
-      for (std::size_t l = 0; l <= shape.real && l < paths_[s].size(); ++l) {
-        const double times = l == 0 ? 1 : paths_[s][l - 1].reached;
-        const bool inside = shape.spread && l > *shape.spread;
-        entered[paths_[s][l].node] = {times, inside ? shape.threads : 1};
-        if (shape.spread == l) teams[paths_[s][l].node] = times;
-      }
-    }
-    double cycles = 0, starts = 0;
-    for (const auto& [node, e] : entered) cycles += kLoopStart * e.first / e.second;
-    totals_.alone("loops", cycles / p_.clock, cycles / kLoopStart);
+  // ---- Starts of threads and of kernels
+
+  void launches() {
+    double starts = 0;
+    std::set<int> teams;
     if (is_device_target()) {
       for (const WorkKernel& k : q_.work.kernels)
         starts += k.launches.empty() ? 1 : q_.at(k.launches.front());
     } else if (threads()) {
-      for (const auto& [node, times] : teams) starts += times;
+      for (std::size_t s = 0; s < paths_.size(); ++s)
+        if (const auto l = shapes_[s].spread; l && teams.insert(paths_[s][*l].node).second)
+          starts += *l == 0 ? 1 : paths_[s][*l - 1].reached;
     }
     totals_.alone("launches", starts * p_.launch, starts);
   }
@@ -374,11 +421,13 @@ class Cores {
   const Question& q_;
   const MachineProfile& p_;
   Totals& totals_;
+  std::vector<WorkStatement> statements_;  // with loops in the order of the code
   std::vector<std::vector<Trip>> paths_;
   std::vector<Shape> shapes_;
   std::vector<Body> bodies_;
   std::vector<Stream> streams_;
   std::vector<Access> accesses_;
+  std::set<int> entered_;
 };
 
 }  // namespace

@@ -138,11 +138,11 @@ double Stream::lines(std::size_t loop, double line) const {
     all *= places;
     if (std::abs(a.stride) * bytes < line && a.stride != 0) {  // neighbours are in one line
       const double per_line = line / (std::abs(a.stride) * bytes);
-      unit *= std::max(places / std::max(1.0, std::min(places, reach / per_line + 1)), 1.0);
+      unit *= std::max(places / std::max(1.0, std::min(places, (reach + 1) / per_line)), 1.0);
     }
   }
   // Not more than the lines from the first to the last.
-  return std::max(1.0, std::min(std::min(points, all) / unit, span * bytes / line + 1));
+  return std::max(1.0, std::min(std::min(points, all) / unit, span * bytes / line));
 }
 
 Stream stream_of(const WorkAccess& access, const WorkArray& array, const std::vector<Trip>& path,

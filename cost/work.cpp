@@ -1,6 +1,7 @@
 #include "cost/work.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "codegen/language.h"
 #include "codegen/lower.h"
@@ -124,6 +125,12 @@ class Analysis {
     for (std::size_t l = 0; l < inames.size(); ++l) {
       const Val stride = isl_set_get_stride(domain.get(), static_cast<int>(l));
       s.loops[l].stride = std::max(1.0, isl_val_get_d(stride.get()));
+      const Set values = to_dims(domain, {inames[l]});
+      const Val low = isl_set_dim_min_val(values.copy(), 0),
+                high = isl_set_dim_max_val(values.copy(), 0);
+      if (yes(isl_val_is_int(low.get())) && yes(isl_val_is_int(high.get())))
+        s.loops[l].extent =
+            1 + std::floor(static_cast<double>(to_int(high) - to_int(low)) / s.loops[l].stride);
     }
     std::vector<std::string> outer;
     for (const std::string& i : inames) {
@@ -156,8 +163,8 @@ class Analysis {
       inames.insert(c->second.begin(), c->second.end());
     if (const auto x = plan_.expansions.find(name); x != plan_.expansions.end())
       for (const WorkLoop& l : s.loops)
-        if (std::count(x->second.axes.begin(), x->second.axes.end(),
-                       copy_axis(plan_.kernel, l.iname)))
+        if (l.tag && std::count(x->second.axes.begin(), x->second.axes.end(),
+                                copy_axis(plan_.kernel, l.iname)))
           inames.insert(l.iname);
     s.accumulator = inames;
     if (const auto t = all_.typer().type(target); t && !t->type.is_record())

@@ -42,6 +42,7 @@ struct WorkLoop {
   std::string iname;
   std::optional<InameTag> tag;
   double stride = 1;  // of the values of its iname
+  std::optional<double> extent = {};  // of iterations at most, where no parameter decides that
   bool is(TagKind kind) const { return tag && tag->kind == kind; }
 };
 
