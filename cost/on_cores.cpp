@@ -11,7 +11,7 @@ namespace moonloop::cost {
 namespace {
 
 constexpr double kUnrolled = 16;   // iterations of a vector loop that compilers write out
-constexpr double kLoopStart = 8;   // cycles to enter a loop and to leave it
+constexpr double kLoopStart = 4;   // cycles to enter a loop and to leave it
 constexpr double kInFlight = 200;  // instructions that a core has begun and not ended
 
 bool is_unrolled(const WorkLoop& l) {
