@@ -49,6 +49,7 @@ double acm_psi(const AcmMachine& m) {
 }
 
 double acm_lambda_exec(const AcmMachine& m, double groups, double parallel, double serial) {
+  if (groups <= 0) return 0;
   return std::ceil(groups / m.units) / (groups * m.schedulers * m.warp) * parallel * serial;
 }
 

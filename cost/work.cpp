@@ -15,9 +15,13 @@
 #include "core/order/check_kernel.h"
 #include "core/order/inline_calls.h"
 #include "core/order/shared_storage.h"
+#include "core/sets/budget.h"
 
 namespace moonloop::cost {
 namespace {
+
+/// For one number; products with three levels of tiles take a tenth of it.
+constexpr unsigned long kCountOperations = 30'000;
 
 std::optional<Operations> kind_of(const std::string& name) {
   if (name == "add" || name == "bw" || name == "shift" || name == "maxmin") return Operations::Add;
@@ -101,7 +105,9 @@ class Analysis {
     }
     a->points = to_dims(std::move(points), counted);
     try {
+      const IslBudget budget(kCountOperations, "counting " + a->what);
       a->count = Count(count_set(a->points, a->what));
+    } catch (const IslQuota&) {  // the box counts
     } catch (const Error& e) {
       if (e.diagnostic().code != "count-too-hard") throw;
     }
