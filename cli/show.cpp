@@ -1,6 +1,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -11,10 +12,13 @@
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
 #include "core/rewrite/as_text.h"
+#include "cost/predict.h"
 #include "frontends/fortran/fortran.h"
+#include "reports/cost_report.h"
 #include "reports/diagram.h"
 #include "reports/report.h"
 #include "runtime/arguments.h"
+#include "runtime/profiles.h"
 
 namespace moonloop::cli {
 namespace {
@@ -23,14 +27,17 @@ constexpr std::string_view kPass = "pass:";
 
 /// The values of `--what`.
 std::vector<std::string> reports() {
-  std::vector<std::string> out{"ir",    "tree",  "deps",    "parallelism", "schedule",
-                               "trace", "stats", "imports", "knobs"};
+  std::vector<std::string> out{"ir",    "tree",  "deps", "parallelism", "schedule",
+                               "trace", "stats", "cost", "imports",     "knobs"};
   for (const std::string& name : pass_names()) out.push_back(std::string(kPass) + name);
   return out;
 }
 
 struct ShowOptions {
   std::string what = "ir", target = "c", format = "text", output = "-";
+  std::string profile;             // of cost: a machine's name, or a file
+  std::vector<std::string> trips;  // of cost: NAME=NUMBER
+  bool resident = false;
   bool has_target = false, has_format = false;
 };
 
@@ -40,6 +47,29 @@ std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptio
   stats.values =
       given_integers(complete(loaded.kernel), common.params, scalar_names(loaded.original));
   return report_stats(loaded.kernel, stats);
+}
+
+cost::PredictOptions predict_options(const ShowOptions& o) {
+  cost::PredictOptions out;
+  out.resident = o.resident;
+  for (const std::string& text : o.trips) {
+    const auto equals = text.find('=');
+    char* end = nullptr;
+    const double n = equals == std::string::npos ? 0 : std::strtod(&text[equals + 1], &end);
+    if (equals == 0 || !end || *end || n <= 0)
+      throw CLI::ValidationError("--trips", fmt::format("`{}` is not NAME=NUMBER", text));
+    out.trips[text.substr(0, equals)] = n;
+  }
+  return out;
+}
+
+std::string cost_of(const Loaded& loaded, const Common& common, const ShowOptions& o) {
+  const Target target = target_option(o.target);
+  CostReport r{loaded.kernel.name, target, {}, {}};
+  r.params = given_integers(complete(loaded.kernel), common.params, scalar_names(loaded.original));
+  r.prediction = cost::predict(loaded.kernel, target, r.params,
+                               profile_for(target, common.device, o.profile), predict_options(o));
+  return o.format == "json" ? cost_json(r) : cost_text(r);
 }
 
 std::string picture_of(const Kernel& k, const ShowOptions& o) {
@@ -132,7 +162,7 @@ std::string knobs_json(const UsedKnobs& used) {
 /// Which values of --format a report takes, besides text.
 std::vector<std::string> formats_of(const std::string& what) {
   if (what == "deps" || what == "tree") return {"dot", "svg", "json"};
-  if (what == "knobs" || what == "parallelism") return {"json"};
+  if (what == "knobs" || what == "parallelism" || what == "cost") return {"json"};
   return {};
 }
 
@@ -165,6 +195,10 @@ int show(Common common, const ShowOptions& o) {
     write_output(o.output, stats_of(load_with_original(common, false), common, o));
     return kDone;
   }
+  if (o.what == "cost") {
+    write_output(o.output, cost_of(load_with_original(common, false, &used), common, o));
+    return kDone;
+  }
   const Kernel k = load_kernel(common, &used);
   write_output(o.output, text_of(k, o, used.knobs));
   return kDone;
@@ -186,7 +220,8 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
           "kernels; knobs: those that the scripts declare, with the values that they have; "
           "trace: a script that replays the transforms; stats: what there "
           "is, and operations, accesses and footprints as functions of the parameters, "
-          "with numbers for -p; pass:NAME: what code generation for --target has after that pass")
+          "with numbers for -p; cost: the predicted time on --target for -p, and what bounds it; "
+          "pass:NAME: what code generation for --target has after that pass")
       ->type_name("WHAT")
       ->check(one_of(reports()))
       ->capture_default_str();
@@ -199,8 +234,18 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::Option* format =
       command->add_option("--format", o->format,
                           "of tree and deps: text; dot, for Graphviz; svg, a picture; json, for "
-                          "programs; of knobs and parallelism: text or json");
+                          "programs; of knobs, parallelism and cost: text or json");
   format->type_name("FORMAT")->check(one_of({"text", "dot", "svg", "json"}))->capture_default_str();
+  command
+      ->add_option("--profile", o->profile,
+                   "with cost: the machine whose kept profile counts, by name, or the file of one")
+      ->type_name("NAME|FILE");
+  command
+      ->add_option("--trips", o->trips,
+                   "with cost: how many iterations a loop has whose bounds the kernel computes")
+      ->type_name("INAME=NUMBER");
+  command->add_flag("--resident", o->resident,
+                    "with cost: arrays are on the device already, so that no copies count");
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();

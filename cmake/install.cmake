@@ -2,7 +2,7 @@
 # with Moonloop in it is built from (docs/packaging.md).
 include(CMakePackageConfigHelpers)
 
-set(libraries moonloop_scripts moonloop_reports moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
+set(libraries moonloop_scripts moonloop_reports moonloop_runtime moonloop_cost moonloop_codegen moonloop_transforms moonloop_frontends)
 if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
   list(APPEND libraries moonloop_flang)
 endif()

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
+#include "core/expr/evaluate.h"
 #include "core/model/kernel.h"
-#include "runtime/evaluate.h"
 
 /// The work of each statement of a kernel at given sizes, for pages that shade them.
 namespace moonloop {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/expr/evaluate.h"
 #include "core/model/kernel.h"
-#include "runtime/evaluate.h"
 
 namespace moonloop {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/expr/evaluate.h"
 #include "runtime/buffer.h"
-#include "runtime/evaluate.h"
 
 /// From a kernel and the user's input to the memory it runs on.
 ///

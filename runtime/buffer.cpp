@@ -9,6 +9,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/base/half.h"
+#include "core/expr/evaluate.h"
 
 static_assert(std::endian::native == std::endian::little,
               "checksums and .npy assume little-endian");
@@ -133,20 +134,6 @@ std::string complex_text(const std::array<T, 2>& z) {
 }
 
 }  // namespace
-
-std::int64_t checked_mul(std::int64_t a, std::int64_t b, const std::string& what) {
-  std::int64_t r = 0;
-  if (__builtin_mul_overflow(a, b, &r))
-    fail("size-overflow", {}, "{} overflows 64 bits: {} * {}", what, a, b);
-  return r;
-}
-
-std::int64_t checked_add(std::int64_t a, std::int64_t b, const std::string& what) {
-  std::int64_t r = 0;
-  if (__builtin_add_overflow(a, b, &r))
-    fail("size-overflow", {}, "{} overflows 64 bits: {} + {}", what, a, b);
-  return r;
-}
 
 std::uint64_t fnv1a(const void* data, std::size_t n, std::uint64_t hash) {
   const auto* p = static_cast<const unsigned char*>(data);

@@ -110,10 +110,6 @@ std::string element_text(const std::vector<Leaf>& leaves, const std::byte* at);
 /// The index of element number `position` in C order, as `[3, 4]`.
 std::string index_text(const std::vector<std::int64_t>& shape, std::int64_t position);
 
-/// a*b and a+b; fail `size-overflow`, with the name `what`.
-std::int64_t checked_mul(std::int64_t a, std::int64_t b, const std::string& what);
-std::int64_t checked_add(std::int64_t a, std::int64_t b, const std::string& what);
-
 std::uint64_t fnv1a(const void* data, std::size_t n, std::uint64_t hash = 0xcbf29ce484222325u);
 
 }  // namespace moonloop

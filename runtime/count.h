@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/expr/evaluate.h"
 #include "core/model/kernel.h"
-#include "runtime/evaluate.h"
 
 /// The work of a kernel, counted, not measured: the numerator of GFLOP/s and GB/s.
 namespace moonloop {

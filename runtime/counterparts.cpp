@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/evaluate.h"
+#include "core/expr/evaluate.h"
 
 namespace moonloop {
 namespace {

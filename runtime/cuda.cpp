@@ -27,7 +27,9 @@ enum Attribute {
   kItemsX = 2,
   kGroupsX = 5,
   kLocalBytes = 8,
+  kClock = 13,  // kHz
   kComputeUnits = 16,
+  kCacheBytes = 38,
   kMajor = 75,
   kMinor = 76,
 };
@@ -254,6 +256,8 @@ class CudaDevice : public Device {
     }
     limits_.local_bytes = attribute(kLocalBytes);
     limits_.compute_units = static_cast<int>(attribute(kComputeUnits));
+    limits_.clock = 1e3 * static_cast<double>(attribute(kClock));
+    limits_.cache_bytes = attribute(kCacheBytes);
     major_ = static_cast<int>(attribute(kMajor));
     minor_ = static_cast<int>(attribute(kMinor));
     std::size_t bytes = 0;

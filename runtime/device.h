@@ -21,6 +21,9 @@ struct DeviceLimits {
   std::int64_t memory = 0;                      // bytes of global memory
   int compute_units = 0;
   bool has_double = true;
+  bool is_gpu = true;            // else a processor, with work-items in its vectors
+  double clock = 0;              // Hz; 0: not told
+  std::int64_t cache_bytes = 0;  // of the last cache before its memory; 0: not told
   std::string extensions;  // of OpenCL, separated by spaces
 };
 

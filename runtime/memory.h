@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
+#include "core/expr/evaluate.h"
 #include "core/model/kernel.h"
-#include "runtime/evaluate.h"
 
 /// How much memory a run takes, and how much there is.
 namespace moonloop {

@@ -255,6 +255,10 @@ class OpenCLDevice : public Device {
     limits_.local_bytes = static_cast<std::int64_t>(info<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE));
     limits_.memory = static_cast<std::int64_t>(info<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE));
     limits_.compute_units = static_cast<int>(info<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS));
+    limits_.is_gpu = (info<cl_device_type>(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) == 0;
+    limits_.clock = 1e6 * info<cl_uint>(id, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    limits_.cache_bytes =
+        static_cast<std::int64_t>(info<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE));
     limits_.extensions = text_info(id, CL_DEVICE_EXTENSIONS);
     limits_.has_double = limits_.extensions.find("cl_khr_fp64") != std::string::npos;
   }

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/expr/evaluate.h"
 #include "core/sets/isl.h"
-#include "runtime/evaluate.h"
 
 namespace moonloop {
 

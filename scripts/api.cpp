@@ -1,5 +1,7 @@
 #include "scripts/api.h"
 
+#include <algorithm>
+
 namespace moonloop {
 namespace {
 
@@ -38,6 +40,32 @@ const std::vector<ApiFunction> kModuleFunctions{
      {{"knl", "moonloop.Kernel"}, {"name", "string"}},
      {"moonloop.Kernel"},
      "`lp.callee(knl, name)` gives a kernel that `knl` calls, after the steps done to it there."},
+    {"choose_target",
+     {{"kernels", "moonloop.Kernel|table<moonloop.Target, moonloop.Kernel>"},
+      {"options?", "moonloop.choose_target.options"}},
+     {"moonloop.Target", "table<moonloop.Target, moonloop.Cost>"},
+     "`lp.choose_target(kernels, {options})` gives the target with the least predicted time, and "
+     "all predictions by target.\n"
+     "`kernels` is a kernel, for all of `targets`, or one for each target: `{c = knl, cuda = "
+     "on_gpu}`. Transfers between host and device count unless `resident` is true. Other options "
+     "are those of `lp.cost`."},
+    {"cost",
+     {{"knl", "moonloop.Kernel"}, {"options?", "moonloop.cost.options"}},
+     {"moonloop.Cost"},
+     "`lp.cost(knl, {options})` predicts the time of a run, and tells what bounds it.\n"
+     "It is the time from the second run on, with the machine profile that `moonloop devices "
+     "--measure` made, or with a cautious one. `bounds` has what takes time, what binds longest "
+     "first: instructions (`arithmetic`, `issue`, `latency`, `loops`), memory by level (`L1`, "
+     "`L2`, `local`, `memory`, …), `launches`, `starvation`, `barriers`, `transfers`. Fails "
+     "`missing-parameter`, and `data-dependent-count` where a loop needs `trips`."},
+    {"crossover",
+     {{"kernels", "moonloop.Kernel|table<moonloop.Target, moonloop.Kernel>"},
+      {"options?", "moonloop.crossover.options"}},
+     {"moonloop.Crossover[]"},
+     "`lp.crossover(kernels, {param = \"n\", options})` gives the values of a parameter from which "
+     "on `lp.choose_target` chooses another target, in order.\n"
+     "The choices at `from` and its doublings up to `to` are compared, and at the middles between "
+     "them; where they differ, the value is found by bisection, and is exact."},
     {"fuse_kernels",
      {{"kernels", "moonloop.Kernel[]"},
       {"suffixes?", "string|string[]|moonloop.fuse_kernels.options"},
@@ -142,6 +170,10 @@ const std::vector<ApiFunction> kKernelMethods{
      {{"target?", "moonloop.Target"}},
      {"string"},
      "the generated code; for `c` if not told"},
+    {"cost",
+     {{"options?", "moonloop.cost.options"}},
+     {"moonloop.Cost"},
+     "its predicted time; see `lp.cost`"},
     {"deps", {}, {"string"}, "its dependences"},
     {"footprints", {}, {"moonloop.CountMap"}, "different elements that it accesses; see `counts`"},
     {"header", {{"target?", "moonloop.Target"}}, {"string"}, "the C header of the generated code"},
@@ -344,6 +376,59 @@ const std::vector<ApiField> kFuseKernelsFields{
     {"suffixes", "string|string[]|nil", "of temporaries, one for each kernel"},
 };
 
+const std::vector<ApiField> kCostFields{
+    {"bottleneck", "string", "the name of the bound that binds longest"},
+    {"bounds", "moonloop.Bound[]", "what takes time"},
+    {"device", "string", "the machine of the profile"},
+    {"measured", "boolean", "whether the profile is measured"},
+    {"remarks", "string[]", "what is simplified or assumed"},
+    {"seconds", "number", "of one run"},
+    {"target", "moonloop.Target", "the target"},
+};
+
+const std::vector<ApiField> kBoundFields{
+    {"amount", "number", "bytes, operations, or how often"},
+    {"binding", "number", "of the predicted seconds: while all else waits for it"},
+    {"name", "string", "what it is"},
+    {"seconds", "number", "that it takes by itself"},
+    {"unit", "string", "of the amount: `B`, `op`, or empty"},
+};
+
+const std::vector<ApiField> kCrossoverFields{
+    {"after", "moonloop.Target", "the choice from `value` on"},
+    {"before", "moonloop.Target", "the choice for `value - 1`"},
+    {"value", "integer", "of the parameter"},
+};
+
+const std::vector<ApiField> kCostOptionsFields{
+    {"device", "integer|string|table<moonloop.Target, string>|nil",
+     "a device's number; or the name of a machine with a kept profile, or the file of one, also by "
+     "target"},
+    {"model", "\"moonloop\"|\"acm\"|nil", "`acm` is ALPyNA's formula"},
+    {"params", "table<string, integer>?", "values of parameters"},
+    {"resident", "boolean?", "arrays are on the device already, so that no copies count"},
+    {"target", "moonloop.Target?", "`c` if absent"},
+    {"trips", "table<string, number>?",
+     "iterations of loops whose bounds the kernel computes, by iname"},
+};
+
+std::vector<ApiField> with_fields(std::vector<ApiField> some, const std::vector<ApiField>& more) {
+  std::erase_if(some, [](const ApiField& f) { return f.name == "target"; });
+  some.insert(some.end(), more.begin(), more.end());
+  std::sort(some.begin(), some.end(),
+            [](const ApiField& a, const ApiField& b) { return a.name < b.name; });
+  return some;
+}
+
+const std::vector<ApiField> kChooseTargetFields = with_fields(
+    kCostOptionsFields,
+    {{"targets", "moonloop.Target[]|nil", "to choose from; those of `kernels` if absent"}});
+
+const std::vector<ApiField> kCrossoverOptionsFields =
+    with_fields(kChooseTargetFields, {{"from", "integer?", "the least value; 1 if absent"},
+                                      {"param", "string", "whose values are compared"},
+                                      {"to", "integer?", "the greatest value; 2^20 if absent"}});
+
 const std::vector<ApiField> kKnobFields{
     {"default", "integer|string|boolean|nil", "one of the values; the first if absent"},
 };
@@ -386,6 +471,12 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.Schedule", "A schedule that `lp.affine_schedule` gives.", kScheduleFields, {}},
     {"moonloop.Member", "A loop of a band.", kMemberFields, {}},
     {"moonloop.auto.options", "Options of `lp.auto`.", kAutoFields, {}},
+    {"moonloop.Cost", "What `lp.cost` gives.", kCostFields, {}},
+    {"moonloop.Bound", "Something that takes time.", kBoundFields, {}},
+    {"moonloop.Crossover", "A value at which the choice changes.", kCrossoverFields, {}},
+    {"moonloop.choose_target.options", "Options of `lp.choose_target`.", kChooseTargetFields, {}},
+    {"moonloop.cost.options", "Options of `lp.cost`.", kCostOptionsFields, {}},
+    {"moonloop.crossover.options", "Options of `lp.crossover`.", kCrossoverOptionsFields, {}},
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},

@@ -236,6 +236,7 @@ const luaL_Reg kMethods[] = {
     {"accesses", guarded<accesses_method>},
     {"check", guarded<check_method>},
     {"code", guarded<text_method<code_of>>},
+    {"cost", guarded<cost_function>},
     {"deps", guarded<text_method<deps_of>>},
     {"header", guarded<text_method<header_of>>},
     {"ir", guarded<text_method<text_of>>},

@@ -167,6 +167,10 @@ int affine_schedule_function(lua_State* L, State& s);
 int auto_function(lua_State* L, State& s);
 /// `lp.parallelism`, see parallelism_object.cpp.
 int parallelism_function(lua_State* L, State& s);
+/// `lp.cost`, `lp.choose_target` and `lp.crossover`, see cost_object.cpp.
+int cost_function(lua_State* L, State& s);
+int choose_target_function(lua_State* L, State& s);
+int crossover_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);
 /// Replaces functions whose work no limit would end: those of the table library, those of the
 /// string library that look for patterns, and a few more (limited_library.cpp, patterns.cpp).

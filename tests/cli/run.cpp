@@ -150,8 +150,14 @@ TEST_CASE("cli: devices --measure keeps what a device reaches, and run --time co
   f.write("k.loop", kDouble);
   const std::string run = "run k.loop -p n=1000 --target opencl --time";
   CHECK(!contains(tool(run, f.str()).out, "of what was measured"));
-  CHECK(contains(tool("devices --measure").out, "measured: copies "));
-  CHECK(contains(tool("devices").out, "measured: copies "));
+  CHECK(contains(tool("devices").out, "profile: none; `moonloop devices --measure` makes one"));
+  const Outcome opencl = tool("devices --measure --target opencl");
+  CHECK(contains(opencl.out, "measured: copies "));
+  CHECK(contains(opencl.out, "profile: none; `moonloop devices --measure` makes one"));  // host
+  CHECK(contains(tool("devices --measure --target openmp").out, "profile: kept in "));
+  const std::string after = tool("devices").out;
+  CHECK(contains(after, "measured: copies "));
+  CHECK(!contains(after, "profile: none"));
   CHECK(contains(tool(run, f.str()).out, "of what was measured of the device: "));
   CHECK(contains(tool(run + " --json", f.str()).out, "\"of_copies\": "));
   before ? ::setenv("XDG_CACHE_HOME", old.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");

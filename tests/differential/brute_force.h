@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/expr/evaluate.h"
 #include "core/model/kernel.h"
 #include "core/order/reference.h"
-#include "runtime/evaluate.h"
 
 namespace moonloop::differential {
 

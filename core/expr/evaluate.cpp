@@ -1,10 +1,9 @@
-#include "runtime/evaluate.h"
+#include "core/expr/evaluate.h"
 
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
 #include "core/expr/integers.h"
-#include "runtime/buffer.h"
 
 namespace moonloop {
 namespace {
@@ -141,6 +140,20 @@ class Evaluator {
 };
 
 }  // namespace
+
+std::int64_t checked_mul(std::int64_t a, std::int64_t b, const std::string& what) {
+  std::int64_t r = 0;
+  if (__builtin_mul_overflow(a, b, &r))
+    fail("size-overflow", {}, "{} overflows 64 bits: {} * {}", what, a, b);
+  return r;
+}
+
+std::int64_t checked_add(std::int64_t a, std::int64_t b, const std::string& what) {
+  std::int64_t r = 0;
+  if (__builtin_add_overflow(a, b, &r))
+    fail("size-overflow", {}, "{} overflows 64 bits: {} + {}", what, a, b);
+  return r;
+}
 
 std::int64_t evaluate(const Expr& e, const Integers& values, const std::string& what) {
   return Evaluator(values, what).value(e);

@@ -16,4 +16,8 @@ using Integers = std::map<std::string, std::int64_t>;
 /// real, …).
 std::int64_t evaluate(const Expr& e, const Integers& values, const std::string& what);
 
+/// a*b and a+b; fail `size-overflow`, with the name `what`.
+std::int64_t checked_mul(std::int64_t a, std::int64_t b, const std::string& what);
+std::int64_t checked_add(std::int64_t a, std::int64_t b, const std::string& what);
+
 }  // namespace moonloop
