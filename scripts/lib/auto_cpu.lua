@@ -21,7 +21,7 @@ function Cpu.schedule(script, options)
   return self.script
 end
 
--- Looks at the kernel again, after steps.
+-- Looks at the kernel again: steps changed loops that are still to be looked at.
 function Cpu:look() self.facts = Facts.of(self.script.knl, self.params) end
 
 -- ---- Costs ----------------------------------------------------------------------------------------
@@ -65,10 +65,7 @@ function Cpu:nest(iname)
   local own = self.script
   for _, way in ipairs(self:ways(loop)) do
     self.script = own:fork()
-    if way.take() and (not self.accepts or self.accepts(self.script.knl)) then
-      self:look()
-      return
-    end
+    if way.take() and (not self.accepts or self.accepts(self.script.knl)) then return end
     self.script = own
   end
 end
@@ -230,11 +227,35 @@ function Cpu:cut_where_it_depends(nest)
   return false
 end
 
+local kUnknown = 1000     -- iterations of a loop of unknown length
+local kRegion = 20000     -- iterations for which it pays that threads start and wait
+
+-- Whether threads have enough to do in the loop, which begins anew in each iteration of loops in order.
+function Cpu:is_worth_threads(iname)
+  local facts, again, work = self.facts, false, facts.trips[iname] or kUnknown
+  for _, each in ipairs(facts.loop[iname].around) do again = again or not facts.loop[each].par end
+  if not again then return true end
+  local most = 1
+  for _, id in ipairs(facts.loop[iname].ids) do
+    local own = 1
+    for _, each in ipairs(facts.loops) do
+      local insn = facts.instruction[id]
+      local is_around = insn.around[each.iname] or Facts.contains(insn.reduction_inames, each.iname)
+      if is_around and Facts.contains(each.around, iname) then
+        own = own*(facts.trips[each.iname] or kUnknown)
+      end
+    end
+    most = math.max(most, own)
+  end
+  return work*most >= kRegion
+end
+
 -- Threads share the first parallel loop; `names` has what became of those that were split.
 function Cpu:spread(loops, names)
   if not self.threads then return false end
   for _, iname in ipairs(loops) do
     if self.facts.loop[iname].par then
+      if not self:is_worth_threads(iname) then return false end
       local now = names[iname] or iname
       return self.script:try(("threads share `%s`"):format(now), "tag_inames", {[now] = "par"})
     end
@@ -269,7 +290,7 @@ function Cpu:make_innermost(nest, v)
     order[#order + 1] = v
     if not script:try(why, "prioritize_loops", order) then return false end
   end
-  if self.threads and #outside == 0 then
+  if self.threads and #outside == 0 and self:is_worth_threads(v) then
     local chunk = script:knob(v .. "_chunk", {256, 1024, 4096}, 1024)
     local why = ("threads share chunks of `%s`, each with vectors"):format(v)
     local outer = self:split(why, v, chunk, {inner_tag = "simd"})
@@ -372,7 +393,6 @@ function Cpu:total(loop)
   if not self:add_in_vectors(r) or self.accepts and not self.accepts(self.script.knl) then
     self.script = own
   end
-  self:look()
 end
 
 function Cpu:add_in_vectors(r)
