@@ -77,7 +77,19 @@ struct Part {
 };
 
 /// Python's binding strengths of the binary operators, weakest first.
-enum Level { kOr = 1, kAnd, kNot, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kAdd, kMul, kUnary };
+enum Binding {
+  kBindsOr = 1,
+  kBindsAnd,
+  kBindsNot,
+  kBindsCompare,
+  kBindsBitOr,
+  kBindsBitXor,
+  kBindsBitAnd,
+  kBindsShift,
+  kBindsAdd,
+  kBindsMul,
+  kBindsUnary
+};
 
 struct Operator {
   enum class Kind { Nary, Minus, Binary, Compare } kind;
@@ -93,25 +105,25 @@ std::optional<Operator> operator_at(const Token& t) {
     std::string_view text;
     Operator op;
   };
-  static const Row kRows[] = {{"or", {K::Nary, kOr, NaryOp::Or}},
-                              {"and", {K::Nary, kAnd, NaryOp::And}},
-                              {"|", {K::Nary, kBitOr, NaryOp::BitOr}},
-                              {"^", {K::Nary, kBitXor, NaryOp::BitXor}},
-                              {"&", {K::Nary, kBitAnd, NaryOp::BitAnd}},
-                              {"+", {K::Nary, kAdd, NaryOp::Add}},
-                              {"*", {K::Nary, kMul, NaryOp::Mul}},
-                              {"-", {K::Minus, kAdd}},
-                              {"/", {K::Binary, kMul, {}, BinaryOp::Div}},
-                              {"//", {K::Binary, kMul, {}, BinaryOp::FloorDiv}},
-                              {"%", {K::Binary, kMul, {}, BinaryOp::Mod}},
-                              {"<<", {K::Binary, kShift, {}, BinaryOp::Shl}},
-                              {">>", {K::Binary, kShift, {}, BinaryOp::Shr}},
-                              {"==", {K::Compare, kCompare, {}, {}, CompareOp::Eq}},
-                              {"!=", {K::Compare, kCompare, {}, {}, CompareOp::Ne}},
-                              {"<", {K::Compare, kCompare, {}, {}, CompareOp::Lt}},
-                              {"<=", {K::Compare, kCompare, {}, {}, CompareOp::Le}},
-                              {">", {K::Compare, kCompare, {}, {}, CompareOp::Gt}},
-                              {">=", {K::Compare, kCompare, {}, {}, CompareOp::Ge}}};
+  static const Row kRows[] = {{"or", {K::Nary, kBindsOr, NaryOp::Or}},
+                              {"and", {K::Nary, kBindsAnd, NaryOp::And}},
+                              {"|", {K::Nary, kBindsBitOr, NaryOp::BitOr}},
+                              {"^", {K::Nary, kBindsBitXor, NaryOp::BitXor}},
+                              {"&", {K::Nary, kBindsBitAnd, NaryOp::BitAnd}},
+                              {"+", {K::Nary, kBindsAdd, NaryOp::Add}},
+                              {"*", {K::Nary, kBindsMul, NaryOp::Mul}},
+                              {"-", {K::Minus, kBindsAdd}},
+                              {"/", {K::Binary, kBindsMul, {}, BinaryOp::Div}},
+                              {"//", {K::Binary, kBindsMul, {}, BinaryOp::FloorDiv}},
+                              {"%", {K::Binary, kBindsMul, {}, BinaryOp::Mod}},
+                              {"<<", {K::Binary, kBindsShift, {}, BinaryOp::Shl}},
+                              {">>", {K::Binary, kBindsShift, {}, BinaryOp::Shr}},
+                              {"==", {K::Compare, kBindsCompare, {}, {}, CompareOp::Eq}},
+                              {"!=", {K::Compare, kBindsCompare, {}, {}, CompareOp::Ne}},
+                              {"<", {K::Compare, kBindsCompare, {}, {}, CompareOp::Lt}},
+                              {"<=", {K::Compare, kBindsCompare, {}, {}, CompareOp::Le}},
+                              {">", {K::Compare, kBindsCompare, {}, {}, CompareOp::Gt}},
+                              {">=", {K::Compare, kBindsCompare, {}, {}, CompareOp::Ge}}};
   if (t.kind != Tok::Punct && t.kind != Tok::Name) return std::nullopt;
   if (t.kind == Tok::Name && t.text != "or" && t.text != "and") return std::nullopt;
   if (t.kind == Tok::Punct &&
@@ -130,10 +142,10 @@ class Parser {
 
   Part ternary() {
     const Nested guard(*this);
-    Part value = climb(kOr);
+    Part value = climb(kBindsOr);
     if (!in_.at("if")) return value;
     in_.next();
-    Part cond = climb(kOr);
+    Part cond = climb(kBindsOr);
     in_.expect("else", "of `value if condition else value`");
     Part other = ternary();
     const Span at = join(value.e.at(), other.e.at());
@@ -192,10 +204,10 @@ class Parser {
   Part operand(int level) { return climb(level + 1); }
 
   Part climb(int level) {
-    if (level <= kNot && in_.at("not")) {
+    if (level <= kBindsNot && in_.at("not")) {
       const Nested guard(*this);
       const Span at = in_.next().at;
-      Part arg = climb(kNot);
+      Part arg = climb(kBindsNot);
       Part e = made(Unary{UnaryOp::Not, arg.e}, join(at, arg.e.at()), arg.height);
       return continue_with(std::move(e), level);
     }
@@ -209,7 +221,7 @@ class Parser {
       switch (op->kind) {
         case Operator::Kind::Nary: left = nary(*op, left); break;
         case Operator::Kind::Minus:
-          left = nary(Operator{Operator::Kind::Nary, kAdd, NaryOp::Add}, left);
+          left = nary(Operator{Operator::Kind::Nary, kBindsAdd, NaryOp::Add}, left);
           break;
         case Operator::Kind::Binary: {
           in_.next();
@@ -232,7 +244,7 @@ class Parser {
       const auto op = operator_at(in_.peek());
       if (!op || op->kind != Operator::Kind::Compare) break;
       in_.next();
-      Part to = operand(kCompare);
+      Part to = operand(kBindsCompare);
       const int h = std::max(from.height, to.height);
       Part c = made(Compare{op->compare, from.e, to.e}, join(from.e.at(), to.e.at()), h);
       height = std::max(height, c.height);
