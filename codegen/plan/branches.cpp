@@ -305,12 +305,14 @@ class Branches {
   }
 
   /// Puts the statement behind the others: into the `else` of the last one where it is under the
-  /// opposite condition, which that one does not change.
+  /// opposite condition, which that one does not change; its own `else` then goes behind what runs
+  /// where that condition holds.
   void append(Block& to, Stmt s) {
     If* const next = std::get_if<If>(&s.op);
     If* const last = to.empty() ? nullptr : std::get_if<If>(&to.back().op);
     if (!next || !last || ends_by_leaving(last->body) || waits_within(last->body) ||
-        waits_within(next->body) || !is_short(last->body) || !is_short(last->otherwise))
+        waits_within(next->body) || waits_within(next->otherwise) || !is_short(last->body) ||
+        !is_short(last->otherwise))
       return to.push_back(std::move(s));
     Exprs rest;
     bool opposite = false;
@@ -325,11 +327,15 @@ class Branches {
     if (!opposite || std::any_of(reads.begin(), reads.end(),
                                  [&](const std::string& n) { return written.contains(n); }))
       return to.push_back(std::move(s));
+    if (!rest.empty() && !next->otherwise.empty()) return to.push_back(std::move(s));
     if (!rest.empty()) {
       next->cond = conjunction(rest);
       return append(last->otherwise, std::move(s));
     }
+    Block held =
+        last->body.empty() ? std::move(next->otherwise) : enclosed(std::move(next->otherwise));
     Block all = last->otherwise.empty() ? std::move(next->body) : enclosed(std::move(next->body));
+    for (Stmt& each : held) append(last->body, std::move(each));
     for (Stmt& each : all) append(last->otherwise, std::move(each));
   }
 

@@ -163,6 +163,35 @@ TEST_CASE("branches: what holds is not asked again, until it changes") {
         "if x[i] > 0 {other; if x[i] > 0 {first}}");
 }
 
+TEST_CASE("branches: a choice behind one that it repeats keeps both of its sides") {
+  const std::string c = code(R"(
+kernel sides(n: int32, m: int32, c: int32[n], t: inout int32[1], z: inout int32[1])
+domain {[l]: 0 <= l < n}
+domain {[i]: 0 <= i < n - l}
+domain {[j]: 0 <= j < o}
+temp p: int32
+<bool> g = True
+for l
+  p = 0 {if=not n < 1:g:c[l] == 0}
+  p = 1 {if=not n < 1:g:c[l] != 0}
+  for i
+    z[0] = z[0] + 2 {if=not n < 1:g:c[l] > 5:l + 1 == m}
+  end
+  <int32> s = c[l] {if=not n < 1:g:p == 0}
+  <int32> o = c[l] + 2 {if=not n < 1:g:p != 0}
+  for j
+    z[0] = z[0] + 1 {if=not n < 1:g:p != 0}
+  end
+  z[0] = z[0] + 3 {if=not n < 1:g:p != 0}
+  t[0] = t[0] + s {if=not n < 1:g:p == 0}
+end
+)",
+                             Target::C);
+  CHECK(c.find("    if (p == 0) {\n      s = c[l];\n      t[0] += s;\n    } else {") !=
+        std::string::npos);
+  CHECK(c.find("z[0] += 3;") != std::string::npos);
+}
+
 TEST_CASE("branches: a search, as it is printed") {
   CHECK_GOLDEN("branches.c", code(R"(
 kernel search(n: int32, m: int32, x: float64[n], at: inout int32[1], d: out float64[n])
