@@ -310,8 +310,8 @@ const std::vector<ApiField> kBandFields{
 };
 
 const std::vector<ApiField> kAccessFields{
-    {"index", "string[]", "subscripts, as expressions"},
     {"inames", "string[]", "the loops around it, those of reductions too"},
+    {"index", "string[]", "subscripts, as expressions"},
     {"size", "integer", "bytes of an element"},
     {"statement", "string", "the id of its instruction"},
     {"strides", "table<string, integer|string>",

@@ -19,6 +19,25 @@ using MultiUnionPwAff =
     Owner<isl_multi_union_pw_aff, isl_multi_union_pw_aff_copy, isl_multi_union_pw_aff_free>;
 using UnionPwAff = Owner<isl_union_pw_aff, isl_union_pw_aff_copy, isl_union_pw_aff_free>;
 
+/// isl eliminates a multiplier for each constraint of a dependence, in a time that grows by leaps
+/// and that its counter of operations does not see. Beyond these limits there is no schedule.
+constexpr int kMostParts = 4, kMostConstraints = 24;
+constexpr unsigned long kScheduleOperations = 500'000;
+
+class TooInvolved {};
+
+Map not_too_involved(Map m) {
+  m = isl_map_remove_redundancies(m.take());
+  const Set pairs = isl_map_wrap(m.copy());
+  const std::vector<BasicSet> parts = parts_of(pairs);
+  if (parts.size() > kMostParts) throw TooInvolved();
+  for (const BasicSet& part : parts)
+    if (count(isl_basic_set_n_constraint(part.get())) > kMostConstraints ||
+        count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0)
+      throw TooInvolved();
+  return m;
+}
+
 class Scheduling {
  public:
   Scheduling(const Kernel& k, const std::string& within) : found_(dependences(k)) {
@@ -39,7 +58,7 @@ class Scheduling {
     UnionMap kept = isl_union_map_empty(isl_space_params_alloc(isl(), 0));
     for (const Dependence& d : found_.all)
       if (is_chosen(d.from) && is_chosen(d.to))
-        kept = isl_union_map_add_map(kept.take(), relation(d).take());
+        kept = isl_union_map_add_map(kept.take(), not_too_involved(relation(d)).take());
     Constraints all = isl_schedule_constraints_on_domain(domain.take());
     all = isl_schedule_constraints_set_validity(all.take(), kept.copy());
     all = isl_schedule_constraints_set_coincidence(all.take(), kept.copy());
@@ -171,10 +190,13 @@ const char* to_string(AffineSchedule::Kind kind) {
 
 AffineSchedule affine_schedule(const Kernel& k, const std::string& within) {
   if (!within.empty()) require_iname(k, within);
-  AffineSchedule out;
-  within_budget(k.at, "isl's schedule keeps the order of instances",
-                [&] { out = Scheduling(k, within).run(); });
-  return out;
+  try {
+    Scheduling scheduling(k, within);
+    const IslBudget budget(kScheduleOperations);
+    return scheduling.run();
+  } catch (const IslQuota&) {
+  } catch (const TooInvolved&) {}
+  refuse_budget(k.at, "isl's schedule keeps the order of instances");
 }
 
 }  // namespace moonloop

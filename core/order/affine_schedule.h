@@ -32,7 +32,8 @@ const char* to_string(AffineSchedule::Kind kind);  // band, sequence, set, leaf
 /// For what stands in the loop `within`, for each iteration of the loops around it; empty: for all.
 /// Statements are those of the realized kernel. The dependences are to be kept, and to be short.
 /// Inames in teams (`l.N`, `ilp`) count as loops inside of the others. Fails `not-proved` where isl
-/// takes too long. Cost: isl for each pair of accesses that conflict, and its linear programs.
+/// might take too long: for dependences in many parts, of many constraints or with divisions. Cost:
+/// isl for each pair of accesses that conflict, and its linear programs.
 ///
 /// Source: S. Verdoolaege and G. Janssens, "Scheduling for PPCG", report CW 706, KU Leuven, 2017.
 AffineSchedule affine_schedule(const Kernel& k, const std::string& within);

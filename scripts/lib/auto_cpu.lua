@@ -232,7 +232,8 @@ local kRegion = 20000     -- iterations for which it pays that threads start and
 
 -- Whether threads have enough to do in the loop, which begins anew in each iteration of loops in order.
 function Cpu:is_worth_threads(iname)
-  local facts, again, work = self.facts, false, facts.trips[iname] or kUnknown
+  local facts, again = self.facts, false
+  local work = facts.trips[iname] or kUnknown
   for _, each in ipairs(facts.loop[iname].around) do again = again or not facts.loop[each].par end
   if not again then return true end
   local most = 1
