@@ -41,7 +41,7 @@ struct WorkLoop {
   int node = 0;  // the number of the loop in the plan: statements in one loop have it in common
   std::string iname;
   std::optional<InameTag> tag;
-  double stride = 1;  // of the values of its iname
+  double stride = 1;                  // of the values of its iname
   std::optional<double> extent = {};  // of iterations at most, where no parameter decides that
   bool is(TagKind kind) const { return tag && tag->kind == kind; }
 };

@@ -24,7 +24,7 @@ struct DeviceLimits {
   bool is_gpu = true;            // else a processor, with work-items in its vectors
   double clock = 0;              // Hz; 0: not told
   std::int64_t cache_bytes = 0;  // of the last cache before its memory; 0: not told
-  std::string extensions;  // of OpenCL, separated by spaces
+  std::string extensions;        // of OpenCL, separated by spaces
 };
 
 /// The memory taken for `bytes`: not zero, and whole words, since atomic updates of less than a

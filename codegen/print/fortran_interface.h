@@ -27,13 +27,13 @@ struct FortranInterface {
 struct AroundRoutine {
   std::string module;
   bool pure = false, elemental = false, recursive = false;
-  std::set<std::string> values;        // arguments with the attribute `value`
-  bool as_declared = false;            // a routine in Fortran declares its arguments:
-  std::set<std::string> undeclared;    // those without an intent
-  std::set<std::string> assumed_size;  // and arrays whose last axis has no length
-  std::vector<std::string> outputs;    // routines in Fortran that do statements for it
+  std::set<std::string> values;             // arguments with the attribute `value`
+  bool as_declared = false;                 // a routine in Fortran declares its arguments:
+  std::set<std::string> undeclared;         // those without an intent
+  std::set<std::string> assumed_size;       // and arrays whose last axis has no length
+  std::vector<std::string> outputs;         // routines in Fortran that do statements for it
   std::vector<std::string> outputs_inside;  // and those that have to be in its module
-  std::optional<std::string> bound;    // what C calls it, for `bind(c)`; empty: nothing
+  std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
 };
 
 /// `kernel`: its name, which Fortran uses even where C's function has another one. Fails

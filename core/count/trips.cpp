@@ -25,8 +25,8 @@ std::optional<std::int64_t> most_trips_of(const Kernel& k, const std::string& in
   }
   // { value -> another one of the same iteration }
   Map values = isl_map_from_range(points.take());
-  values = isl_map_move_dims(values.take(), isl_dim_in, 0, isl_dim_out, 0,
-                             unsigned(dims.size()) - 1);
+  values =
+      isl_map_move_dims(values.take(), isl_dim_in, 0, isl_dim_out, 0, unsigned(dims.size()) - 1);
   values = isl_map_reset_tuple_id(values.take(), isl_dim_out);
   values = isl_map_reset_tuple_id(values.take(), isl_dim_in);
   Map pairs = isl_map_reverse(values.copy());

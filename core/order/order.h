@@ -76,7 +76,7 @@ class RunOrder {
  private:
   Nested nested_;
   std::vector<int> position_, sequence_;
-  NameIndex by_id_;  // ids of the kernel's instructions
+  NameIndex by_id_;                                       // ids of the kernel's instructions
   std::map<std::string, std::set<std::string>> trusted_;  // see trusted_loops()
 };
 

@@ -41,11 +41,11 @@ struct FortranFile {
     std::vector<Lines> modules;  // all of them
     bool program = false;        // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
-    std::set<std::string> values;      // arguments that have the attribute `value`
-    std::vector<std::string> outputs;  // routines in Fortran that do statements for it
+    std::set<std::string> values;             // arguments that have the attribute `value`
+    std::vector<std::string> outputs;         // routines in Fortran that do statements for it
     std::vector<std::string> outputs_inside;  // and those that have to be in `module`
-    std::vector<std::string> entries;  // of a subprogram with `entry`: the names of all
-    std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
+    std::vector<std::string> entries;         // of a subprogram with `entry`: the names of all
+    std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
   };
   std::map<std::string, Home> homes;  // by routine
   /// About units that are left out, directives that have no effect, and calls that stay.

@@ -45,7 +45,7 @@ struct Variable {
   // the argument whose value at the routine's start this is, and the one that may be there.
   bool extent = false;
   std::string lower_of, entry_of, present_of;
-  int axis = 0;  // of the first two, from 0
+  int axis = 0;             // of the first two, from 0
   std::string storage;      // in `equivalence`: the array, of one axis from 1, with its elements
   std::int64_t before = 0;  // and how many come before these
   Intent intent = Intent::Unknown;

@@ -773,7 +773,7 @@ end subroutine
   bool state_, calls_;
   bool directed_;  // with loops in parallel, and without jumps, which make proofs long
   bool texts_;
-  bool apart_;  // some of what they contain is to be functions of their own
+  bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
   std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
