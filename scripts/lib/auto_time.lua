@@ -18,13 +18,15 @@ local function sweeps(facts, loop)
   return 2*same > all
 end
 
--- The loops around each instruction within the loop, outer to inner.
+-- The loops around each instruction within the loop, outer to inner; nothing where one of them has
+-- an order: then it is not the memory that a sweep waits for.
 local function space_of(facts, loop)
   local out = {}
   for _, id in ipairs(loop.ids) do
     out[id] = {}
     for _, each in ipairs(facts.loops) do
       if Facts.contains(each.around, loop.iname) and facts.instruction[id].around[each.iname] then
+        if not each.par then return nil end
         table.insert(out[id], each.iname)
       end
     end
@@ -95,6 +97,7 @@ end
 return function(script, facts, loop)
   if loop.par or not sweeps(facts, loop) then return false end
   local space, depth = space_of(facts, loop), 0
+  if not space then return false end
   for _, id in ipairs(loop.ids) do depth = math.max(depth, #space[id]) end
   if depth < 2 then return false end
   local whole = bytes_of(facts, loop, space, 0)
