@@ -274,17 +274,9 @@ function Cpu:split(why, iname, length, options)
   end
 end
 
-local function without(list, name)
-  local out = {}
-  for _, each in ipairs(list) do
-    if each ~= name then out[#out + 1] = each end
-  end
-  return out
-end
-
 -- The loop `v` of statements without loops of their own becomes the innermost one, for vectors.
 function Cpu:make_innermost(nest, v)
-  local script, outside = self.script, without(nest.chain, v)
+  local script, outside = self.script, Facts.without(nest.chain, v)
   if nest.chain[#nest.chain] ~= v then
     local why = ("`%s` steps through memory: innermost"):format(v)
     local order = {table.unpack(outside)}
@@ -339,7 +331,7 @@ function Cpu:make_lanes(nest, v)
   for _, access in ipairs(nest.deep) do size = math.max(size, access.size) end
   local width = math.max(1, self.vector//size)
   local u
-  for _, each in ipairs(without(nest.chain, v)) do
+  for _, each in ipairs(Facts.without(nest.chain, v)) do
     if facts.loop[each].par and is_reused(nest.deep, each, v) then u = each end
   end
   local trips = facts.trips[v]
@@ -369,7 +361,7 @@ function Cpu:make_lanes(nest, v)
     local copies = script:knob(u .. "_copies", {1, 2, 4, 6, 8}, 4)
     names[u] = self:split(why, u, copies, {inner_tag = "ilp", slabs = {0, 1}})
     if names[u] then
-      for _, each in ipairs(without(nest.chain, v)) do
+      for _, each in ipairs(Facts.without(nest.chain, v)) do
         if each == u then order[#order + 1] = names[v] end
         order[#order + 1] = names[each] or each
       end

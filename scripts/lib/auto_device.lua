@@ -95,14 +95,6 @@ function Device:keep(nest)
   return true
 end
 
-local function others(list, name)
-  local out = {}
-  for _, each in ipairs(list) do
-    if each ~= name then out[#out + 1] = each end
-  end
-  return out
-end
-
 -- The largest of `sizes` that is no longer than the loop, where its length is known.
 function Device:fitting(iname, sizes, size)
   local trips = self.facts.trips[iname]
@@ -120,7 +112,7 @@ function Device:make_grid(nest, parallel, v)
     if not is_parallel then table.insert(started and inside or outside, each) end
   end
   local order = {table.unpack(outside)}
-  for _, each in ipairs(others(parallel, v)) do order[#order + 1] = each end
+  for _, each in ipairs(Facts.without(parallel, v)) do order[#order + 1] = each end
   order[#order + 1] = v
   table.move(inside, 1, #inside, #order + 1, order)
   if table.concat(order, ",") ~= table.concat(nest.chain, ",") then
@@ -130,7 +122,7 @@ function Device:make_grid(nest, parallel, v)
     end
   end
   local sizes = {32, 64, 128, 256}
-  local rest = others(parallel, v)
+  local rest = Facts.without(parallel, v)
   local size = script:knob(v .. "_items", sizes, self:fitting(v, sizes, #rest > 0 and 64 or 128))
   local why = ("a grid of work-items: neighbours along `%s`"):format(v)
   local tags = {outer_tag = "g.0", inner_tag = "l.0"}
@@ -158,7 +150,7 @@ function Device:block_of(nest, parallel, v)
     r = each
   end
   if not r then return nil end
-  for _, u in ipairs(others(parallel, v)) do
+  for _, u in ipairs(Facts.without(parallel, v)) do
     local arrays, of_u, of_v = {}, false, false
     for _, access in ipairs(nest.deep) do
       local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
@@ -203,7 +195,7 @@ function Device:make_blocks(nest, block)
     end
     parts[key] = {part, item}
   end
-  local third = others(others(block.around, u), v)
+  local third = Facts.without(Facts.without(block.around, u), v)
   if #third > 0 then
     if not script:try(why, "tag_inames", {[third[#third]] = "g.2"}) then return false end
   end

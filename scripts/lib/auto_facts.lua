@@ -64,6 +64,15 @@ function Facts.contains(list, name)
   return false
 end
 
+-- The list without that name.
+function Facts.without(list, name)
+  local out = {}
+  for _, each in ipairs(list) do
+    if each ~= name then out[#out + 1] = each end
+  end
+  return out
+end
+
 -- How far apart neighbouring iterations of the loop access: 0, 1, or "far".
 function Facts.stride(access, iname)
   local s = access.strides[iname]

@@ -51,11 +51,12 @@ local function plain(value, of)
   return out
 end
 
-local function called(knl, step, of)
+-- The kernel after the step.
+local function taken(knl, step, of)
   local f = step.of_library and rawget(require "moonloop.lib", step.name) or lp[step.name]
   local values = {}
   for i = 1, #step.arguments do values[i] = plain(step.arguments[i], of) end
-  return f, knl, table.unpack(values)
+  return f(knl, table.unpack(values))
 end
 
 -- `prefix` begins the names of knobs.
@@ -103,7 +104,7 @@ end
 function Script:try(why, name, ...)
   local of_library = rawget(require "moonloop.lib", name) ~= nil
   local step = {why = why, name = name, arguments = {...}, of_library = of_library}
-  local result, refusal = lp.attempt(called(self.knl, step))
+  local result, refusal = lp.attempt(taken, self.knl, step)
   if not result then return false, refusal end
   self.knl = result
   for _, each in ipairs(step.arguments) do self:declare(each) end
@@ -125,10 +126,7 @@ function Script:tuned()
   if same then return self.knl end
   local knl = self.first
   for _, step in ipairs(self.steps) do
-    if step.name then
-      local f, before = called(knl, step, of)
-      knl = f(before, select(3, called(knl, step, of)))
-    end
+    if step.name then knl = taken(knl, step, of) end
   end
   return knl
 end
