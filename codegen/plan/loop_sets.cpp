@@ -104,6 +104,18 @@ Aff iterator(const Set& range) {
   return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
 }
 
+/// The span between the least and the greatest value in `known`, where no single bound shows one:
+/// 0 <= 16*part + item < 128 bounds `part` only together with 0 <= item < 16.
+static std::optional<ConstantSpan> constant_bounds(const Set& range, const Set& known) {
+  const Aff iname = iterator(range);
+  const Val least = isl_set_min_val(known.get(), iname.get());
+  const Val most = isl_set_max_val(known.get(), iname.get());
+  if (!yes(isl_val_is_int(least.get())) || !yes(isl_val_is_int(most.get()))) return std::nullopt;
+  LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+  return ConstantSpan{isl_aff_val_on_domain(space.take(), least.copy()),
+                      to_int(most) - to_int(least) + 1};
+}
+
 std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) {
   std::optional<ConstantSpan> best;
   Set known = isl_set_intersect_params(range.copy(), context.copy());
@@ -131,7 +143,7 @@ std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) 
       best = ConstantSpan{std::move(lower), length};
   }
   isl_constraint_list_free(all);
-  return best;
+  return best ? best : constant_bounds(range, known);
 }
 
 }  // namespace moonloop

@@ -2,6 +2,7 @@
 -- work-items of a group share goes through local memory. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
+local Blocks = require "moonloop.auto_blocks"
 
 local Device = setmetatable({}, {__index = Cpu})
 Device.__index = Device
@@ -69,9 +70,9 @@ function Device:ways(loop)
   end
   local out = {}
   if best then
-    local blocked = self:block_of(nest, parallel, best.iname)
-    if blocked then
-      out[#out + 1] = {take = function() return self:make_blocks(nest, blocked) end}
+    local block = Blocks.of(self.facts, nest, parallel, best.iname)
+    for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
+      out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
@@ -134,85 +135,6 @@ function Device:make_grid(nest, parallel, v)
       local count = script:knob(u .. "_items", rows, self:fitting(u, rows, 4))
       if not self:split(why, u, count, {outer_tag = "g.1", inner_tag = "l.1"}) then return false end
     elseif not script:try(why, "tag_inames", {[u] = "g.2"}) then
-      return false
-    end
-  end
-  return true
-end
-
--- Whether a block of results, along `u` and `v`, shares what it reads along a reduction: the loops
--- and the arrays, with those along which each is shared.
-function Device:block_of(nest, parallel, v)
-  if #nest.loop.ids ~= 1 then return nil end
-  local r
-  for _, each in ipairs(nest.rest) do
-    if not self.facts.reduced[each] or r then return nil end
-    r = each
-  end
-  if not r then return nil end
-  for _, u in ipairs(Facts.without(parallel, v)) do
-    local arrays, of_u, of_v = {}, false, false
-    for _, access in ipairs(nest.deep) do
-      local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
-      if access.write or Facts.stride(access, r) == 0 or arrays[access.variable] then
-        if not access.write and arrays[access.variable] then return nil end
-      elseif along_u ~= 0 and along_v == 0 then
-        arrays[access.variable], of_u = "u", true
-      elseif along_v ~= 0 and along_u == 0 then
-        arrays[access.variable], of_v = "v", true
-      end
-    end
-    if of_u and of_v then return {u = u, v = v, r = r, arrays = arrays, around = parallel} end
-  end
-  return nil
-end
-
-function Device:make_blocks(nest, block)
-  local script, u, v, r = self.script, block.u, block.v, block.r
-  local order = {}
-  for _, each in ipairs(nest.chain) do
-    if each ~= u and each ~= v then order[#order + 1] = each end
-  end
-  local parts = {u = {}, v = {}}
-  local why = ("a group computes a block along `%s` and `%s`, each work-item several elements of it")
-    :format(u, v)
-  for axis, iname in ipairs{v, u} do
-    local key = iname == u and "u" or "v"
-    local items, registers = 16, 4
-    local copies = script:knob(iname .. "_copies", {1, 2, 4, 8}, registers)
-    local size = script:knob(iname .. "_items", {8, 16, 32}, items)
-    local inner, part, item = iname .. "_inner", iname .. "_part", iname .. "_item"
-    local number = tostring(axis - 1)
-    -- Copies that are a row of work-items apart, so that neighbours stay neighbours.
-    if not script:try(why, "split_iname", iname, size,
-                      {outer_iname = inner, inner_iname = item, inner_tag = "l." .. number}) then
-      return false
-    end
-    if not script:try(why, "split_iname", inner, copies,
-                      {outer_iname = iname .. "_block", inner_iname = part,
-                       outer_tag = "g." .. number, inner_tag = "ilp", slabs = {0, 1}}) then
-      return false
-    end
-    parts[key] = {part, item}
-  end
-  local third = Facts.without(Facts.without(block.around, u), v)
-  if #third > 0 then
-    if not script:try(why, "tag_inames", {[third[#third]] = "g.2"}) then return false end
-  end
-  local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
-  local walk = ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
-  local step = r .. "_step"
-  if not script:try(walk, "split_iname", r, steps,
-                    {outer_iname = r .. "_block", inner_iname = step, inner_tag = "unr"}) then
-    return false
-  end
-  local names = {}
-  for name in pairs(block.arrays) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local along = parts[block.arrays[name]]
-    if not script:try(walk, "add_prefetch", name, {along[1], along[2], step},
-                      {default_tag = "l.auto"}) then
       return false
     end
   end

@@ -27,6 +27,11 @@ local function shown(value)
   if type(value) == "string" then return ("%q"):format(value) end
   if type(value) ~= "table" then return tostring(value) end
   if value.knob then return value.knob end
+  if value.format then
+    local names = {}
+    for i, each in ipairs(value.knobs) do names[i] = each.knob end
+    return value.format:format(table.unpack(names))
+  end
   local parts = {}
   if #value > 0 then
     for i, each in ipairs(value) do parts[i] = shown(each) end
@@ -45,6 +50,11 @@ local function plain(value, of)
   if value.knob then
     if of then return of[value.knob] end
     return value.default
+  end
+  if value.format then
+    local values = {}
+    for i, each in ipairs(value.knobs) do values[i] = plain(each, of) end
+    return value.of(table.unpack(values))
   end
   local out = {}
   for key, each in pairs(value) do out[key] = plain(each, of) end
@@ -87,10 +97,24 @@ function Script:knob(base, values, default)
   return {knob = name, values = values, default = default}
 end
 
+-- A value that is computed from knobs: as Lua text by `format`, with `%s` for each of them, and by `of`.
+function Script.computed(format, knobs, of) return {format = format, knobs = knobs, of = of} end
+
+function Script.product(...)
+  local knobs = {...}
+  return Script.computed(("%s*"):rep(#knobs - 1) .. "%s", knobs, function(...)
+    local out = 1
+    for _, each in ipairs{...} do out = out*each end
+    return out
+  end)
+end
+
 function Script:declare(value)
   if type(value) ~= "table" then return end
   if not value.knob then
-    for _, key in ipairs(sorted_keys(value)) do self:declare(value[key]) end
+    for _, key in ipairs(sorted_keys(value.knobs or value)) do
+      self:declare((value.knobs or value)[key])
+    end
     return
   end
   for _, each in ipairs(self.knobs) do

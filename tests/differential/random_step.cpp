@@ -76,6 +76,7 @@ class StepMaker {
       case 43:
       case 44: return chunk_of_nest();
       case 45: return boxed();
+      case 46: return round_up();
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -200,6 +201,14 @@ class StepMaker {
                                           j,   j + " + 1", fmt::format("n - {} - 1", j)};
     const std::string& at = r_.pick(places);
     return {"split_at", {text(i), text(at)}, {}};
+  }
+  Call round_up() {
+    ValueDict blocks;
+    for (const std::string& i : inames_)
+      if (blocks.empty() || r_.chance(40)) blocks.emplace_back(i, number(r_.between(1, 5)));
+    std::sort(blocks.begin(), blocks.end(),
+              [](const NamedValue& a, const NamedValue& b) { return a.first < b.first; });
+    return {"round_up", {Value{blocks}}, {}};
   }
   /// Tiles along what a loop and some loop inside of it add up to.
   Call skewed() {

@@ -1,0 +1,153 @@
+-- Blocks of results on devices: a group computes a block, each work-item several elements of it in
+-- registers, and what the block reads goes through local memory, some terms of the reduction at a
+-- time. For moonloop.auto alone.
+local Facts = require "moonloop.auto_facts"
+local Script = require "moonloop.auto_script"
+
+local Blocks = {}
+
+-- A device has about as many groups at once.
+local kGroups = 128
+
+-- Whether blocks along `v` and another parallel loop share what they read along a reduction.
+function Blocks.of(facts, nest, parallel, v)
+  if #nest.loop.ids ~= 1 then return nil end
+  local r
+  for _, each in ipairs(nest.rest) do
+    if not facts.reduced[each] or r then return nil end
+    r = each
+  end
+  if not r then return nil end
+  for _, u in ipairs(Facts.without(parallel, v)) do
+    local of_u, of_v, size = false, false, 0
+    for _, access in ipairs(nest.deep) do
+      local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
+      if not access.write and Facts.stride(access, r) ~= 0 then
+        of_u = of_u or along_u ~= 0 and along_v == 0
+        of_v = of_v or along_v ~= 0 and along_u == 0
+        size = math.max(size, access.size)
+      end
+    end
+    if of_u and of_v then
+      return {u = u, v = v, r = r, size = size, around = parallel, trips = facts.trips}
+    end
+  end
+  return nil
+end
+
+-- How many parts a work-item has along each axis: as many as leave enough groups.
+local function parts_of(block, items, vector)
+  local parts = {u = 8 // vector, v = 8 // vector}
+  if block.size > 4 then parts.v = parts.v // 2 end
+  local function groups()
+    local out = 1
+    for _, iname in ipairs(block.around) do
+      local trips = block.trips[iname]
+      if not trips then return kGroups end
+      local key = iname == block.u and "u" or iname == block.v and "v"
+      out = out*(key and -(-trips // (items*vector*parts[key])) or trips)
+    end
+    return out
+  end
+  while groups() < kGroups and parts.u*parts.v > 1 do
+    local key = parts.u >= parts.v and "u" or "v"
+    parts[key] = parts[key] // 2
+  end
+  return parts
+end
+
+-- The numbers of an axis, as knobs.
+local function axis_of(script, iname, parts, items, vector)
+  local out = {
+    parts = script:knob(iname .. "_parts", {1, 2, 4, 8}, parts),
+    items = script:knob(iname .. "_items", {8, 16, 32}, items),
+    vector = script:knob(iname .. "_vector", {1, 2, 4}, vector),
+  }
+  out.size = Script.product(out.parts, out.items, out.vector)
+  out.row = Script.product(out.items, out.vector)
+  return out
+end
+
+-- Splits a loop into groups, parts a row of work-items apart, work-items, and neighbours of one.
+local function split(script, why, iname, axis, number, tag)
+  local inside, rest = iname .. "_in", iname .. "_rest"
+  return script:try(why, "split_iname", iname, axis.size,
+                    {outer_iname = iname .. "_block", inner_iname = inside,
+                     outer_tag = "g." .. number})
+    and script:try(why, "split_iname", inside, axis.row,
+                   {outer_iname = iname .. "_part", inner_iname = rest, outer_tag = "ilp"})
+    and script:try(why, "split_iname", rest, axis.vector,
+                   {outer_iname = iname .. "_item", inner_iname = iname .. "_reg",
+                    outer_tag = "l." .. number, inner_tag = tag})
+end
+
+-- The rules that `after` has and `before` has not.
+local function new_rules(before, after)
+  local known, out = {}, {}
+  for _, each in ipairs(before.rules) do known[each.name] = true end
+  for _, each in ipairs(after.rules) do
+    if not known[each.name] then out[#out + 1] = each end
+  end
+  return out
+end
+
+-- The tile of a rule that depends on the reduction and one axis lies along that axis.
+local function stage(script, why, rule, block, axes)
+  local iname
+  for _, each in ipairs(rule.params) do
+    if each ~= block.r then
+      if iname or not axes[each] then return true end  -- it is read where it is needed
+      iname = each
+    end
+  end
+  if not iname or not Facts.contains(rule.params, block.r) then return true end
+  local tile = rule.name:gsub("_read", "_tile")
+  local inames = {}
+  for i, each in ipairs(rule.params) do inames[i] = ("%s_%s"):format(tile, each) end
+  if not script:try(why, "precompute", rule.name,
+                    {iname .. "_part", iname .. "_item", iname .. "_reg", block.r .. "_step"},
+                    {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}) then
+    return false
+  end
+  if rule.params[#rule.params] == iname then return true end
+  local axis = axes[iname]
+  local padded = Script.computed(
+    '("N0(pad=%%d), N1"):format(%s*%s*%s + 4)', {axis.parts, axis.items, axis.vector},
+    function(...) return ("N0(pad=%d), N1"):format(Script.product(...).of(...) + 4) end)
+  return script:try("work-items read along the tile, and write it across, past conflicts of banks",
+                    "tag_array_axes", tile, padded)
+end
+
+-- `tag` is that of neighbouring elements of a work-item along `v`.
+function Blocks.make(self, block, tag)
+  local script, u, v, r = self.script, block.u, block.v, block.r
+  local items, vector = 16, block.size > 4 and 2 or 4
+  local parts = parts_of(block, items, vector)
+  local axes = {[u] = axis_of(script, u, parts.u, items, vector),
+                [v] = axis_of(script, v, parts.v, items, vector)}
+  local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
+  local before = script.knl
+  if not script:try("whole blocks need no guards where they add up; beyond the loops they add zeros",
+                    "round_up", {[u] = axes[u].size, [v] = axes[v].size, [r] = steps}) then
+    return false
+  end
+  local rules = new_rules(before, script.knl)
+  local why = ("a group computes a block along `%s` and `%s`, each work-item several elements of it")
+    :format(u, v)
+  if not (split(script, why, v, axes[v], 0, tag) and split(script, why, u, axes[u], 1, "ilp")) then
+    return false
+  end
+  local third = Facts.without(Facts.without(block.around, u), v)
+  if #third > 0 and not script:try(why, "tag_inames", {[third[#third]] = "g.2"}) then return false end
+  local walk = ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
+  if not script:try(walk, "split_iname", r, steps,
+                    {outer_iname = r .. "_block", inner_iname = r .. "_step", inner_tag = "unr"}) then
+    return false
+  end
+  for _, rule in ipairs(rules) do
+    if not stage(script, walk, rule, block, axes) then return false end
+  end
+  return true
+end
+
+return Blocks

@@ -1,0 +1,215 @@
+#include "transforms/round_up.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/conditions.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/order/order_reference.h"
+#include "core/order/reference.h"
+#include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
+#include "transforms/guarded_terms.h"
+#include "transforms/registry.h"
+#include "transforms/replace_reductions.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// All points that differ from one of `s` in the dimension `iname` only, within a block of
+/// `multiple` values.
+Set in_blocks(const Set& s, const std::string& iname, std::int64_t multiple) {
+  const Names dims = dim_names(s);
+  Names others = dims;
+  std::erase(others, iname);
+  const std::string other = iname + "'";
+  Names both = others;
+  both.push_back(other);
+  const auto block = [&](const std::string& i) {
+    return Expr(Binary{BinaryOp::FloorDiv, var(i), lit(multiple)});
+  };
+  both.push_back(iname);
+  const auto same = to_condition(Expr(Compare{CompareOp::Eq, block(iname), block(other)}), both);
+  const Set old = rename_dims(s, {{iname, other}});
+  return coalesce(to_dims(isl_set_intersect(to_dims(old, both).take(), same->copy()), dims));
+}
+
+class RoundUp {
+ public:
+  RoundUp(const Kernel& k, const std::map<std::string, std::int64_t>& multiples)
+      : k_(rebase(proved(k))), multiples_(multiples) {
+    for (const auto& [iname, multiple] : multiples) {
+      require_iname(k, iname);
+      if (multiple < 1)
+        refuse("bad-multiple", k.at, "`{}` cannot be rounded up to a multiple of {}", iname,
+               multiple);
+      if (const InameTag* tag = k.tag(iname))
+        refuse("tagged-iname", k.at, "`{}` is tagged `{}`; round it up first, then tag", iname,
+               tag->text);
+    }
+  }
+
+  Kernel run() {
+    k_.instructions = linearized(k_, *order_of(k_));
+    out_ = k_;
+    for (Domain& d : out_.domains)
+      for (const std::string& i : d.inames())
+        if (const auto it = multiples_.find(i); it != multiples_.end())
+          d.set = in_blocks(d.set, i, it->second);
+    const Kernel typed = infer_types(k_);
+    typed_ = &typed;
+    std::vector<InsnPtr> all;
+    for (const InsnPtr& i : k_.instructions) {
+      const InsnPtr changed = in_rounded(i);
+      all.insert(all.end(), before_.begin(), before_.end());
+      before_.clear();
+      all.push_back(changed);
+    }
+    out_.instructions = std::move(all);
+    return proved(rebase(std::move(out_)));
+  }
+
+ private:
+  bool is_rounded(const std::string& iname) const { return multiples_.contains(iname); }
+
+  InsnPtr in_rounded(const InsnPtr& insn) {
+    const std::set<std::string> reduced =
+        insn->rhs ? reduction_inames(k_, insn->rhs) : std::set<std::string>();
+    const auto concerned = [&](const std::set<std::string>& inames) {
+      return std::any_of(inames.begin(), inames.end(),
+                         [&](const std::string& i) { return is_rounded(i); });
+    };
+    if (!concerned(insn->inames) && !concerned(reduced)) return insn;
+    if (insn->kind == InsnKind::Barrier && concerned(insn->inames))
+      refuse("unsupported", insn->at, "the barrier `{}` is in a loop that is rounded up", insn->id);
+
+    Instruction changed = *insn;
+    const Names around(insn->inames.begin(), insn->inames.end());
+    const Set own = coalesce(gist(domain_of(k_, around), domain_of(out_, around)));
+    Expr condition;
+    if (!yes(isl_set_plain_is_universe(own.get()))) condition = from_set(own);
+    if (!reduced.empty()) {
+      GuardedTerms terms(*typed_, out_);
+      changed.rhs = replace_reductions(
+          expand_rules(k_, insn->rhs),
+          [&](const Reduce& r, const Span& at, const Exprs& needed) -> std::optional<Expr> {
+            return in_blocks_of(*insn, terms, r, at, needed, condition);
+          });
+    }
+    if (condition) changed.predicates.insert(changed.predicates.begin(), condition);
+    return std::make_shared<const Instruction>(std::move(changed));
+  }
+
+  /// Whether they are known for the loops' own values only.
+  bool any_reads(const Exprs& conditions) const {
+    return std::any_of(conditions.begin(), conditions.end(),
+                       [&](const Expr& c) { return !is_of_instances(k_, c) || c.holds<Load>(); });
+  }
+
+  /// The reduction with the loops rounded up; where the instruction gets the condition, by one of
+  /// its own, which is without.
+  Expr in_blocks_of(const Instruction& insn, GuardedTerms& terms, const Reduce& r, const Span& at,
+                    const Exprs& needed, const Expr& condition) {
+    std::optional<Type> wanted;
+    const Typer typer(*typed_);
+    if (const auto t = typer.type(insn.lhs[0])) wanted = t->type;
+    const Expr sum = terms.guarded(r, {insn.inames.begin(), insn.inames.end()}, wanted, at);
+    if (!condition) return sum;
+
+    const auto type = typer.type(r.args[0], wanted);
+    if (!type) refuse("unsupported", at, "the type of `{}` is not known", to_string(r.args[0]));
+    Temporary t;
+    t.name = out_.fresh_name(written_name(insn.lhs[0]) + "_sum");
+    t.type = reduced_type(r.op, 0, type->type);
+    t.shape = Exprs();
+    t.at = at;
+    Instruction before;
+    before.id = fresh_id(insn.id + "_sum");
+    before.lhs = {var(t.name, at)};
+    before.rhs = sum;
+    before.predicates = insn.predicates;
+    before.predicates.insert(before.predicates.end(), needed.begin(), needed.end());
+    if (any_reads(before.predicates))
+      before.predicates.insert(before.predicates.begin(), condition);
+    before.inames = insn.inames;
+    before.tags = insn.tags;
+    before.depends_on = insn.depends_on;
+    before.priority = insn.priority;
+    before.groups = insn.groups;
+    before.conflicts = insn.conflicts;
+    before.at = insn.at;
+    const std::string name = t.name;
+    out_.temporaries.emplace(name, std::move(t));
+    before_.push_back(std::make_shared<const Instruction>(std::move(before)));
+    return var(name, at);
+  }
+
+  std::string fresh_id(const std::string& wanted) {
+    std::string id = k_.fresh_id(wanted);
+    for (int n = 0; !ids_.insert(id).second; ++n)
+      id = k_.fresh_id(wanted + "_" + std::to_string(n));
+    return id;
+  }
+
+  Kernel k_, out_;
+  const std::map<std::string, std::int64_t>& multiples_;
+  const Kernel* typed_ = nullptr;
+  std::vector<InsnPtr> before_;  // of the current instruction
+  std::set<std::string> ids_;
+};
+
+}  // namespace
+
+Kernel round_up(const Kernel& k, const std::map<std::string, std::int64_t>& multiples) {
+  return RoundUp(k, multiples).run();
+}
+
+extern const Op round_up_op;
+const Op round_up_op{
+    .name = "round_up",
+    .doc = R"(Lengthens loops to whole blocks: reductions in them need no guards.
+
+A loop over i, with i = 64, also runs for values that share i // 64 with one of its own. What it stores
+is stored for its own values only, under a condition; but reductions are computed for all, into a
+temporary, and the arrays in their terms are read through rules that are 0 beyond the loops' own values:
+
+    c[i] = 2*sum(k, a[i, k])    becomes    a_read(i, k) := a[i, k] if i < n and k < m else 0
+                                           c_sum = sum(k, a_read(i, k))
+                                           c[i] = 2*c_sum    if i < n
+
+Split the loops by the same numbers, and precompute the rules: the guards are where the arrays are read.
+A rule is named after the first array in it. What is added to a sum is 0, never NaN: where a term has
+other factors as well, it is as a whole under the condition of its loops, and so are terms that divide
+integers or read what the kernel writes.
+
+Refuses loops with tags, barriers in such a loop, and reductions of two values.)",
+    .params = {{.name = "multiples",
+                .kind = Kind::Numbers,
+                .help = "for each loop the length of its blocks",
+                .required = true,
+                .positional = true}},
+    .example_kernel =
+        R"(kernel multiply(n: int32, m: int32, a: float32[n, m], b: float32[m, n], c: out float32[n, n])
+domain {[i, j, k]: 0 <= i, j < n and 0 <= k < m}
+c[i, j] = sum(k, a[i, k]*b[k, j])
+)",
+    .example = R"(knl = lp.round_up(knl, {i = 16, j = 16, k = 8})
+knl = lp.split_iname(knl, "i", 16, {inner_tag = "l.1"})
+knl = lp.split_iname(knl, "j", 16, {inner_tag = "l.0"})
+knl = lp.split_iname(knl, "k", 8)
+knl = lp.precompute(knl, "a_read", "i_inner, k_inner", {default_tag = "l.auto"}))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          const auto given = a.numbers("multiples");
+          return round_up(k, {given.begin(), given.end()});
+        },
+    .query = {},
+};
+
+}  // namespace moonloop
