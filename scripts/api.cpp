@@ -109,11 +109,13 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
     {
         "parallelism",
-        {{"knl", "moonloop.Kernel"}},
+        {{"knl", "moonloop.Kernel"}, {"within?", "string"}},
         {"moonloop.Parallelism"},
-        "`lp.parallelism(knl)` tells which loops are parallel, and what stands in the way of "
-        "others.\n"
-        "`loops` has them in the order of the tree, `by_iname` by name. The status is `parallel` "
+        "`lp.parallelism(knl, [within])` tells which loops are parallel, and what stands in the "
+        "way "
+        "of others.\n"
+        "With `within`, it asks about that loop and those in it only. `loops` has them in the "
+        "order of the tree, `by_iname` by name. The status is `parallel` "
         "where "
         "no two iterations depend on each other, those of the loops around being equal; "
         "`reduction` "
@@ -186,7 +188,10 @@ const std::vector<ApiFunction> kKernelMethods{
      {{"options?", "moonloop.counts.options"}},
      {"moonloop.CountMap"},
      "its operations; see `counts`"},
-    {"parallelism", {}, {"moonloop.Parallelism"}, "which loops are parallel; see `lp.parallelism`"},
+    {"parallelism",
+     {{"within?", "string"}},
+     {"moonloop.Parallelism"},
+     "which loops are parallel; see `lp.parallelism`"},
     {"schedule",
      {{"target?", "moonloop.Target"}},
      {"string"},

@@ -103,8 +103,9 @@ void push_dependence(lua_State* L, const CarriedDependence& d) {
 
 int parallelism_function(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
+  const std::string within = luaL_optstring(L, 2, "");
   const State::Pause pause(s);
-  const Parallelism p = parallelism(k);
+  const Parallelism p = parallelism(k, within);
   lua_createtable(L, 0, 4);
   put_each(L, "loops", p.loops, [&](const LoopParallelism& l) { push_loop(L, l); });
   lua_createtable(L, 0, static_cast<int>(p.loops.size()));

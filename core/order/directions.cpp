@@ -45,7 +45,7 @@ std::vector<LoopDistance> distances_along(const Map& relation, std::size_t share
 
 class DirectionFinder : public Legality {
  public:
-  explicit DirectionFinder(const Kernel& k) : Legality(k) {}
+  DirectionFinder(const Kernel& k, const std::string& within) : Legality(k), within_(within) {}
 
   Directions found() {
     if (trivial_) place();
@@ -69,8 +69,16 @@ class DirectionFinder : public Legality {
     return present_->loops(now(p.a))[level];
   }
 
+  /// The first of the shared loops that is looked at; their number where none is.
+  std::size_t first_of(const Pair& p) const {
+    if (within_.empty()) return 0;
+    const std::vector<std::string>& loops = present_->loops(now(p.a));
+    const auto end = loops.begin() + long(shared_loops_of(p));
+    return std::size_t(std::find(loops.begin(), end, within_) - loops.begin());
+  }
+
   void look(const Pair& p) {
-    if (shared_loops_of(p) == 0) return;
+    if (first_of(p) == shared_loops_of(p)) return;
     Pair own = p;
     const bool temporary = p.x && ref_->variables.is_temporary(p.x->variable);
     if (temporary) confine(own);
@@ -93,7 +101,7 @@ class DirectionFinder : public Legality {
     std::vector<CarriedAt> found;
     if (budget_.ask([&] { found = find_carried(p); })) return it->second = std::move(found);
     found.clear();
-    for (std::size_t i = 0; i < shared_loops_of(p); ++i) {  // all that the order allows
+    for (std::size_t i = first_of(p); i < shared_loops_of(p); ++i) {  // all that the order allows
       found.push_back({i, std::vector<LoopDistance>(shared_loops_of(p)), false});
       for (std::size_t d = 0; d < i; ++d) found.back().distance[d] = {0, 0};
       found.back().distance[i].least = 1;
@@ -105,7 +113,9 @@ class DirectionFinder : public Legality {
     std::vector<CarriedAt> out;
     const ApproximateMap all = demanded(p);
     Map open = all.all;  // those that no loop has carried yet
-    for (std::size_t i = 0; i < shared_loops_of(p) && !yes(isl_map_is_empty(open.get())); ++i) {
+    const std::size_t first = first_of(p);
+    for (std::size_t i = 0; i < first; ++i) open = equate(std::move(open), i, i);
+    for (std::size_t i = first; i < shared_loops_of(p) && !yes(isl_map_is_empty(open.get())); ++i) {
       Map here = order_lt(open, i, i);
       if (!all.exact && p.a == p.b && !yes(isl_map_is_empty(here.get())))
         here = with_known_scalars(p, std::move(here));
@@ -159,6 +169,7 @@ class DirectionFinder : public Legality {
   }
   static bool is_negative(const LoopDistance& d) { return !d.least || *d.least < 0; }
 
+  const std::string& within_;
   Directions out_;
   QuestionBudget budget_{kQuestionOperations, kProofOperations};
   std::unordered_map<ProofKey, std::vector<CarriedAt>, KeyHash> known_relations_;
@@ -167,6 +178,8 @@ class DirectionFinder : public Legality {
 
 }  // namespace
 
-Directions directions(const Kernel& k) { return DirectionFinder(k).found(); }
+Directions directions(const Kernel& k, const std::string& within) {
+  return DirectionFinder(k, within).found();
+}
 
 }  // namespace moonloop

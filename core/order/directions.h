@@ -16,7 +16,8 @@ struct Directions {
   std::map<std::string, std::size_t> fixed;
 };
 
-/// Of a legal kernel. Cost: see parallelism().
-Directions directions(const Kernel& k);
+/// Of a legal kernel; of what the loop `within` and those in it carry, where it is not empty. Cost:
+/// see parallelism().
+Directions directions(const Kernel& k, const std::string& within = {});
 
 }  // namespace moonloop

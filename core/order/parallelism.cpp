@@ -93,15 +93,17 @@ class RaceFinder : public Legality {
 
 class ParallelismFinder {
  public:
-  explicit ParallelismFinder(const Kernel& k) : k_(k) {}
+  ParallelismFinder(const Kernel& k, const std::string& within) : k_(k), within_(within) {}
 
   Parallelism find() {
     check_legal(k_);
     order_ = order_of(k_);
     out_.kernel = k_.name;
     for (const TreeNode& n : order_->tree().roots) add_loops(n, {});
+    if (!within_.empty() && out_.loops.empty())
+      refuse("not-a-loop", k_.at, "`{}` is no loop of kernel `{}`", within_, k_.name);
     find_refusals();
-    Directions d = directions(k_);
+    Directions d = directions(k_, within_);
     for (LoopParallelism& l : out_.loops) {
       l.reductions = std::move(d.reductions[l.iname]);
       conclude(l);
@@ -116,17 +118,21 @@ class ParallelismFinder {
 
   void add_loops(const TreeNode& n, const std::vector<std::string>& around) {
     if (!n.is_loop()) return;
+    std::vector<std::string> inside = around;
+    inside.push_back(n.iname);
+    const bool asked =
+        within_.empty() || std::find(inside.begin(), inside.end(), within_) != inside.end();
+    if (asked) add_loop(n, around);
+    for (const TreeNode& c : n.children) add_loops(c, inside);
+  }
+  void add_loop(const TreeNode& n, const std::vector<std::string>& around) {
     const InameTag* tag = k_.tag(n.iname);
     LoopParallelism l;
     l.iname = n.iname;
     l.tag = tag ? tag->text : "";
     l.around = around;
     collect_statements(n, l.statements);
-    number_.emplace(n.iname, out_.loops.size());
     out_.loops.push_back(std::move(l));
-    std::vector<std::string> inside = around;
-    inside.push_back(n.iname);
-    for (const TreeNode& c : n.children) add_loops(c, inside);
   }
   void collect_statements(const TreeNode& n, std::vector<std::string>& out) const {
     if (!n.is_loop()) out.push_back(order_->insn(n.insn).id);
@@ -256,26 +262,33 @@ class ParallelismFinder {
       const auto it = fixed.find(iname);
       return it == fixed.end() ? outer : std::max(outer, it->second);
     };
-    begin = begin_at(n.iname, begin);
+    begin = begin_at(n.iname, n.iname == within_ ? path.size() : begin);
     path.push_back(n.iname);
+    const bool asked =
+        within_.empty() || std::find(path.begin(), path.end(), within_) != path.end();
     const bool goes_on = std::any_of(n.children.begin(), n.children.end(), [&](const TreeNode& c) {
       return c.is_loop() && begin_at(c.iname, begin) == begin;
     });
-    if (!goes_on && path.size() >= begin + 2) {
+    if (asked && !goes_on && path.size() >= begin + 2) {
       PermutableBand band;
       band.loops.assign(path.begin() + long(begin), path.end());
-      band.perfect = loop(path[begin]).statements.size() == loop(n.iname).statements.size();
+      band.perfect = statements_of(path[begin]) == statements_of(n.iname);
       out_.bands.push_back(std::move(band));
     }
     for (const TreeNode& c : n.children) add_bands(c, path, begin, fixed);
   }
-  const LoopParallelism& loop(const std::string& iname) const {
-    return out_.loops[number_.at(iname)];
+  std::size_t statements_of(const std::string& iname) const {
+    std::size_t out = 0;
+    for (int s = 0; s < order_->size(); ++s) {
+      const std::vector<std::string>& loops = order_->loops(s);
+      out += std::find(loops.begin(), loops.end(), iname) != loops.end();
+    }
+    return out;
   }
 
   const Kernel& k_;
+  const std::string& within_;
   std::shared_ptr<const RunOrder> order_;
-  std::map<std::string, std::size_t> number_;  // in out_.loops
   RaceFinder::Refusals refusals_;
   std::optional<Kernel> typed_;
   bool types_known_ = false;
@@ -307,6 +320,8 @@ std::string CarriedDependence::vector() const {
   return out + ")";
 }
 
-Parallelism parallelism(const Kernel& k) { return ParallelismFinder(k).find(); }
+Parallelism parallelism(const Kernel& k, const std::string& within) {
+  return ParallelismFinder(k, within).find();
+}
 
 }  // namespace moonloop

@@ -87,6 +87,8 @@ struct Parallelism {
 /// Throws as check_legal does where `k` is not legal. Cost: a proof of order for each level of the
 /// tree and for each loop tagged `simd` or `g.N`; isl for each different pair of accesses whose
 /// subscripts do not tell the iterations of their loops.
-Parallelism parallelism(const Kernel& k);
+/// `within`: about this loop and those in it only, what they carry, and bands of them, where it is
+/// not empty. Fails `not-a-loop`.
+Parallelism parallelism(const Kernel& k, const std::string& within = {});
 
 }  // namespace moonloop

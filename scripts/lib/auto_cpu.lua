@@ -80,8 +80,10 @@ function Cpu:tiles_in_time(loop)
   local done, step = cut_time(trial, self.facts, loop)
   if not done or self.accepts and not self.accepts(trial.knl) then return false end
   self.script = trial
-  self:look()
+  local facts = self.facts
+  self.facts = Facts.of(trial.knl, self.params, step)
   for _, each in ipairs(self.facts.inside[step] or {}) do self:nest(each) end
+  self.facts = facts
   return true
 end
 

@@ -11,8 +11,8 @@ local function set_of(list)
   return out
 end
 
--- `params`: values of parameters, perhaps not of all.
-function Facts.of(knl, params)
+-- `params`: values of parameters, perhaps not of all; `within`: only of that loop and those in it.
+function Facts.of(knl, params, within)
   local self = setmetatable({
     instruction = {},  -- by id
     accesses = {},     -- by id, a list of what knl:accesses() gives
@@ -29,7 +29,7 @@ function Facts.of(knl, params)
     self.accesses[each.id] = {}
   end
   for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
-  self.loops = lp.parallelism(knl).loops
+  self.loops = lp.parallelism(knl, within).loops
   for _, loop in ipairs(self.loops) do
     self.loop[loop.iname] = loop
     loop.ids, loop.has = {}, {}

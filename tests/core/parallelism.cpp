@@ -103,6 +103,23 @@ TEST_CASE("parallelism: Jacobi's method in place, and with two arrays and time")
         "flow a: s -> s (1, 0)\n");
 }
 
+TEST_CASE("parallelism: within one loop") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, m: int32, a: float64[n, n])\n"
+      "domain {[t, i, j]: 0 <= t < m and 1 <= i < n - 1 and 1 <= j < n - 1}\n"
+      "for t\na[i, j] = a[i - 1, j] + a[i, j - 1] + a[i + 1, j] + a[i, j + 1] {id=s}\nend\n");
+  const Parallelism p = parallelism(k, "i");
+  REQUIRE(p.loops.size() == 2);
+  CHECK(p.loops[0].iname == "i");
+  CHECK(p.loops[0].around == std::vector<std::string>{"t"});
+  std::set<std::string> vectors;
+  for (const CarriedDependence& d : p.dependences) vectors.insert(d.vector());
+  CHECK(vectors == std::set<std::string>{"(0, 0, 1)", "(0, 1, 0)"});
+  REQUIRE(p.bands.size() == 1);
+  CHECK(p.bands[0].loops == std::vector<std::string>{"i", "j"});
+  CHECK_THROWS_AS(parallelism(k, "u"), Error);
+}
+
 TEST_CASE("parallelism: Gauss-Seidel's method in two dimensions, and a skewed one") {
   const std::string head =
       "kernel f(n: int32, m: int32, a: float64[n, n])\n"

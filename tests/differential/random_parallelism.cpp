@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "core/base/diagnostic.h"
 #include "core/model/memo.h"
@@ -54,6 +55,7 @@ class ParallelismCheck {
     ++found_.kernels;
     for (const LoopParallelism& l : said_.loops) check_tag(l);
     for (const PermutableBand& b : said_.bands) check_permutation(b);
+    if (!said_.loops.empty()) check_within(said_.loops[said_.loops.size() / 2]);
     for (const auto& [iname, tag] : k_.iname_tags)
       if (in_team(&tag)) return;
     if (!k_.callees.empty()) return;
@@ -97,6 +99,32 @@ class ParallelismCheck {
     if (l.par && carries && k_.tag(l.iname) == nullptr)
       problem(l.iname + " carries a dependence, but is " + to_string(l.status));
     if (l.status == LoopStatus::Reduction && !l.par) check_recognition(l);
+  }
+
+  /// Of one loop and those in it the same is said where nothing else is asked.
+  void check_within(const LoopParallelism& one) {
+    const auto is_in = [&](const std::string& iname, const std::vector<std::string>& around) {
+      return iname == one.iname ||
+             std::find(around.begin(), around.end(), one.iname) != around.end();
+    };
+    const auto lines = [&](const Parallelism& p) {
+      std::set<std::string> out;
+      for (const LoopParallelism& l : p.loops)
+        if (is_in(l.iname, l.around))
+          out.insert(
+              fmt::format("{} {} {} {}", l.iname, to_string(l.status), l.par, l.reductions.size()));
+      for (const CarriedDependence& d : p.dependences)
+        if (is_in({}, {d.loops.begin(), d.loops.begin() + long(d.level) + 1}))
+          out.insert(fmt::format("{} {} {} {} {}", d.variable, d.from, d.to, d.level, d.vector()));
+      return out;
+    };
+    const Parallelism within = parallelism(k_, one.iname);
+    const std::set<std::string> all = lines(said_), some = lines(within);
+    if (all != some)
+      problem(fmt::format("within {}:\n  {}\nbut of all:\n  {}", one.iname, fmt::join(some, "\n  "),
+                          fmt::join(all, "\n  ")));
+    if (within.loops.empty() || within.loops[0].iname != one.iname)
+      problem("within " + one.iname + " another loop is said first");
   }
 
   /// What is called an accumulation can be recognized, and then is none any more.
