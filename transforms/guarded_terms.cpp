@@ -27,17 +27,17 @@ GuardedTerms::Instances GuardedTerms::instances(const std::vector<std::string>& 
   return out;
 }
 
-Expr GuardedTerms::guarded(const Reduce& r, const std::vector<std::string>& around,
+Expr GuardedTerms::guarded(const Instruction& insn, const Reduce& r,
                            const std::optional<Type>& wanted, const Span& at) {
   if (arity(r.op) != 1)
     refuse("unsupported", at, "`{}` over loops that are rounded up", to_string(r.op));
-  is_ = instances(around, r.inames);
+  is_ = instances({insn.inames.begin(), insn.inames.end()}, r.inames);
   rules_.clear();
   const Expr& term = r.args[0];
   const std::optional<Typed> typed = typer_.type(term, wanted);
   const std::optional<Type> type = typed ? std::optional(typed->type) : std::nullopt;
   Reduce out = r;
-  if (may_trap(term) || reads_written(term)) {
+  if (may_trap(term) || reads_changing(term, insn)) {
     const Set condition = coalesce(gist(is_.old, is_.all));
     out.args[0] = under(nested(term, is_.loops), from_set(condition), r.op, type);
   } else {
@@ -152,15 +152,22 @@ bool GuardedTerms::reads_array(const Expr& e) const {
   return found;
 }
 
-/// Values that the kernel writes are there for the old instances only.
-bool GuardedTerms::reads_written(const Expr& e) const {
+/// What is written in loops around the instruction is there for its old instances only; other
+/// elements that these read are the same for all instances.
+bool GuardedTerms::reads_changing(const Expr& e, const Instruction& insn) const {
   std::set<std::string> read;
   collect_reads(e, read);
-  return std::any_of(out_.instructions.begin(), out_.instructions.end(), [&](const InsnPtr& i) {
-    const std::set<std::string> written = writes(*i);
-    return std::any_of(written.begin(), written.end(),
-                       [&](const std::string& w) { return read.contains(w); });
-  });
+  const auto is_beside = [&](const Instruction& other) {
+    return std::none_of(other.inames.begin(), other.inames.end(),
+                        [&](const std::string& i) { return insn.inames.contains(i); });
+  };
+  return std::any_of(
+      before_.instructions.begin(), before_.instructions.end(), [&](const InsnPtr& i) {
+        const std::set<std::string> written = writes(*i);
+        return !(is_beside(*i) && i->id != insn.id) &&
+               std::any_of(written.begin(), written.end(),
+                           [&](const std::string& w) { return read.contains(w); });
+      });
 }
 
 /// Whether it may not be evaluated for any values: divisions of integers, functions from elsewhere,

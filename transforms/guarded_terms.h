@@ -28,11 +28,11 @@ class GuardedTerms {
   /// `before` has the old instances, with all types known; `out` has all, and gets the rules.
   GuardedTerms(const Kernel& before, Kernel& out) : before_(before), out_(out), typer_(before) {}
 
-  /// A reduction in the loops `around` with guarded terms. What it gives is the same for all
+  /// A reduction of `insn`, in the loops around it, with guarded terms. What it gives is the same for all
   /// instances around it that are old, and of no use for others. `wanted`: the type that its
   /// literals adapt to. Refuses `unsupported` (reductions of two values).
-  Expr guarded(const Reduce& r, const std::vector<std::string>& around,
-               const std::optional<Type>& wanted, const Span& at);
+  Expr guarded(const Instruction& insn, const Reduce& r, const std::optional<Type>& wanted,
+               const Span& at);
 
  private:
   /// The instances of a reduction's terms, by the loops around it, then its own.
@@ -55,7 +55,7 @@ class GuardedTerms {
                                                   const std::set<std::string>& used) const;
   std::set<std::string> loops_in(const Expr& e) const;
   bool reads_array(const Expr& e) const;
-  bool reads_written(const Expr& e) const;
+  bool reads_changing(const Expr& e, const Instruction& insn) const;
   bool may_trap(const Expr& e) const;
   bool is_whole(const Expr& e) const;
   Size size(const Expr& e) const;

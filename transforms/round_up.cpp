@@ -119,7 +119,7 @@ class RoundUp {
     std::optional<Type> wanted;
     const Typer typer(*typed_);
     if (const auto t = typer.type(insn.lhs[0])) wanted = t->type;
-    const Expr sum = terms.guarded(r, {insn.inames.begin(), insn.inames.end()}, wanted, at);
+    const Expr sum = terms.guarded(insn, r, wanted, at);
     if (!condition) return sum;
 
     const auto type = typer.type(r.args[0], wanted);
@@ -186,7 +186,7 @@ temporary, and the arrays in their terms are read through rules that are 0 beyon
 Split the loops by the same numbers, and precompute the rules: the guards are where the arrays are read.
 A rule is named after the first array in it. What is added to a sum is 0, never NaN: where a term has
 other factors as well, it is as a whole under the condition of its loops, and so are terms that divide
-integers or read what the kernel writes.
+integers or read what is written in the same loops.
 
 Refuses loops with tags, barriers in such a loop, and reductions of two values.)",
     .params = {{.name = "multiples",

@@ -3,6 +3,7 @@
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
+local make_waves = require "moonloop.auto_wave"
 
 local Device = setmetatable({}, {__index = Cpu})
 Device.__index = Device
@@ -58,7 +59,7 @@ function Device:ways(loop)
   nest.rest = facts:rest(loop, nest.chain)
   local parallel, best = {}, nil
   for _, iname in ipairs(nest.chain) do
-    if facts.loop[iname].par then
+    if facts.loop[iname].par and facts.trips[iname] ~= 1 then
       parallel[#parallel + 1] = iname
       local cost = 0
       for _, access in ipairs(nest.deep) do
@@ -76,8 +77,36 @@ function Device:ways(loop)
     end
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
+  if not best then out[#out + 1] = {take = function() return self:make_waves(nest) end} end
   out[#out + 1] = {take = function() return self:keep(nest) end}
   return out
+end
+
+-- Whether each instruction of the loop has a parallel loop around it.
+function Device:runs_at_once(loop)
+  for _, id in ipairs(loop.ids) do
+    local found = false
+    for _, each in ipairs(self.facts.loops) do
+      found = found or each.par and Facts.contains(each.around, loop.iname)
+        and self.facts.instruction[id].around[each.iname] and self.facts.trips[each.iname] ~= 1
+    end
+    if not found then return false end
+  end
+  return true
+end
+
+-- Runs what is in the waves of a loop on the device, unless its loops do anyway; nothing where the
+-- loop does not become parallel.
+function Device:make_waves(nest)
+  if self:runs_at_once(nest.loop) then return false end
+  local wave = make_waves(self.script, self.facts, nest.loop)
+  if not wave then return false end
+  local facts = self.facts
+  self.facts = Facts.of(self.script.knl, self.params, wave)
+  local loop = self.facts.loop[nest.loop.iname]
+  if loop.par then self:nest(loop.iname) end
+  self.facts = facts
+  return loop.par
 end
 
 -- Loops in it are looked at one by one, on the host.

@@ -177,3 +177,18 @@ TEST_CASE("round_up: what is refused") {
                        "for i\na[i] = 1 {id=p}\n... lbarrier\nend\n"),
                 {{"i", 4}}) == "unsupported");
 }
+
+TEST_CASE("round_up: what other loops write is read by parts") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, n], t: float64[n, n], c: float64[n, n])\n"
+      "domain {[i, j, k]: 0 <= i, j, k < n}\ndomain {[p, q, r]: 0 <= p, q, r < n}\n"
+      "t[i, j] = sum(k, a[i, k]*a[k, j])\nc[p, q] = c[p, q] + sum(r, t[p, r]*a[r, q])\n");
+  const Kernel out = round_up(k, {{"p", 4}, {"q", 4}, {"r", 4}});
+  CHECK(rounded_text(out) ==
+        "t_read(p, r) := t[p, r] if p < n and r < n else 0\n"
+        "a_read(r, q) := a[r, q] if r < n and q < n else 0\n"
+        "t[i, j] = sum(k, a[i, k]*a[k, j])\n"
+        "c_sum = sum(r, t_read(p, r)*a_read(r, q))\n"
+        "c[p, q] = c[p, q] + c_sum if p < n and q < n\n");
+  check_same(k, {{"p", 4}, {"q", 4}, {"r", 4}});
+}
