@@ -7,6 +7,7 @@
 #include "core/infer/reductions.h"
 #include "core/model/memo.h"
 #include "core/model/textual_order.h"
+#include "core/order/conflicts.h"
 #include "core/order/legality.h"
 #include "core/order/order_reference.h"
 
@@ -63,8 +64,15 @@ namespace {
 /// order no longer follows, so the dependences of each pair are queried.
 class Fission {
  public:
-  Fission(const Kernel& k, const Reference& r, const std::vector<int>& reference_of)
-      : k_(k), r_(r), number_(reference_of), statement_(std::size_t(r.order.size()), -1) {
+  /// `within`: only dependences within one iteration of all loops that two statements share now
+  /// count. Those that such a loop carries say nothing of their order in it; to tell them is more
+  /// work.
+  Fission(const Kernel& k, const Reference& r, const std::vector<int>& reference_of, bool within)
+      : k_(k),
+        r_(r),
+        number_(reference_of),
+        within_(within),
+        statement_(std::size_t(r.order.size()), -1) {
     for (std::size_t s = 0; s < number_.size(); ++s)
       statement_[std::size_t(number_[s])] = static_cast<int>(s);
   }
@@ -126,6 +134,7 @@ class Fission {
   /// The answer is one for all accesses of a kind: subscripts, loops and conditions.
   bool depends(const AccessAt& a, const AccessAt& b) {
     const RunOrder& o = r_.order;
+    if (within_) return depends_within(a, b);
     const std::array<int, 4> key{kind(a), kind(b), static_cast<int>(o.common_loops(a.insn, b.insn)),
                                  o.first(a.insn, b.insn) ? 1 : 0};
     const auto known = answers_.find(key);
@@ -144,19 +153,48 @@ class Fission {
   }
 
   bool find_dependence(const AccessAt& a, const AccessAt& b) const {
+    return !yes(isl_map_is_empty(dependence(a, b).get()));
+  }
+
+  bool depends_within(const AccessAt& a, const AccessAt& b) const {
+    const Instruction& x = *k_.instructions[std::size_t(statement_[std::size_t(a.insn)])];
+    const Instruction& y = *k_.instructions[std::size_t(statement_[std::size_t(b.insn)])];
+    const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
+        y_dims(y.inames.begin(), y.inames.end());
+    Map m = dependence(a, b);
+    m = isl_map_apply_domain(m.take(), isl_map_reverse(origin(x, x_dims, a.insn).take()));
+    m = isl_map_apply_range(m.take(), isl_map_reverse(origin(y, y_dims, b.insn).take()));
+    for (std::size_t i = 0; i < x_dims.size(); ++i) {
+      const auto at = std::find(y_dims.begin(), y_dims.end(), x_dims[i]);
+      if (at != y_dims.end() && !in_team(k_.tag(x_dims[i])))
+        m = equate(std::move(m), i, std::size_t(at - y_dims.begin()));
+    }
+    return !yes(isl_map_is_empty(m.get()));
+  }
+
+  /// The present instances of a statement and those of the reference that they are.
+  Map origin(const Instruction& insn, const std::vector<std::string>& dims, int reference) const {
+    Exprs values;
+    for (const std::string& d : r_.order.dims(reference)) values.push_back(origin_of(insn, d));
+    const std::optional<Map> m = to_map(values, dims);
+    if (!m) throw InternalError("an origin is not affine");
+    return isl_map_intersect_domain(m->copy(), instances_of(k_, insn, dims).all.take());
+  }
+
+  Map dependence(const AccessAt& a, const AccessAt& b) const {
     const RunOrder& o = r_.order;
     Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
                          o.dims(b.insn))
                 .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
     m = isl_map_intersect_domain(m.take(), o.domain(a.insn).all.take());
-    m = isl_map_intersect_range(m.take(), o.domain(b.insn).all.take());
-    return !yes(isl_map_is_empty(m.get()));
+    return isl_map_intersect_range(m.take(), o.domain(b.insn).all.take());
   }
 
   const Kernel& k_;
   const Reference& r_;
   const std::vector<int>& number_;              // present statement -> reference
+  const bool within_;
   std::vector<int> statement_;                  // and back
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
   std::unordered_map<std::string, int> kinds_;
@@ -185,9 +223,19 @@ Nested nest(Kernel k) {
   std::sort(sequence.begin(), sequence.end(), [&](int a, int b) {
     return order.position(reference[std::size_t(a)]) < order.position(reference[std::size_t(b)]);
   });
-  std::vector<std::pair<int, int>> pairs = conflict_chain(out.kernel, sequence);
-  Fission(out.kernel, *measure, reference).direct(pairs);
-  out.tree = derive_tree(out.kernel, pairs);
+  const std::vector<std::pair<int, int>> chain = conflict_chain(out.kernel, sequence);
+  const auto tree = [&](bool within) {
+    std::vector<std::pair<int, int>> pairs = chain;
+    Fission(out.kernel, *measure, reference, within).direct(pairs);
+    return derive_tree(out.kernel, pairs);
+  };
+  try {
+    out.tree = tree(false);
+  } catch (const Refused& refusal) {
+    try {
+      out.tree = tree(true);
+    } catch (const Refused&) { throw refusal; }
+  }
   return out;
 }
 

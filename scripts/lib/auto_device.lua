@@ -99,14 +99,29 @@ end
 -- loop does not become parallel.
 function Device:make_waves(nest)
   if self:runs_at_once(nest.loop) then return false end
-  local wave = make_waves(self.script, self.facts, nest.loop)
-  if not wave then return false end
-  local facts = self.facts
-  self.facts = Facts.of(self.script.knl, self.params, wave)
-  local loop = self.facts.loop[nest.loop.iname]
-  if loop.par then self:nest(loop.iname) end
+  local own, facts = self.script, self.facts
+  local sums = ("terms are added one by one: `%s` may go inside"):format(nest.loop.iname)
+  local unfolded = own:fork()
+  if unfolded:try(sums, "unfold_reduction", "id:" .. table.concat(nest.loop.ids, " or id:")) then
+    self.script = unfolded
+    self:look()
+    if self:take_waves(self.facts.loop[nest.loop.iname]) then
+      self.facts = facts
+      return true
+    end
+  end
+  self.script, self.facts = own, facts
+  local done = self:take_waves(nest.loop)
   self.facts = facts
-  return loop.par
+  return done
+end
+
+function Device:take_waves(loop)
+  local trial, inside = make_waves(self.script, self.facts, loop, self.params)
+  if not trial then return false end
+  self.script, self.facts = trial, inside
+  self:nest(loop.iname)
+  return true
 end
 
 -- Loops in it are looked at one by one, on the host.

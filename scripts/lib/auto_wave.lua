@@ -44,11 +44,12 @@ local function band_of(schedule, ids)
   end
 end
 
--- For each instruction what is equal in a wave: the sum of the band's members that order its loops.
-local function direction(script, facts, loop)
+-- What may be equal in a wave, by instruction: a member of the band that is not the loop itself, the
+-- innermost first; else the sum of those that order the instructions' loops.
+local function directions(script, facts, loop)
   local ok, schedule = pcall(lp.affine_schedule, script.knl, loop.iname)
   local band = ok and band_of(schedule, loop.ids)
-  if not band then return nil end
+  if not band then return {} end
   local depth = 0
   for _, id in ipairs(loop.ids) do
     local count = 0
@@ -58,28 +59,38 @@ local function direction(script, facts, loop)
     end
     depth = math.max(depth, count)
   end
-  if depth < 2 or #band.members < depth then return nil end
-  local out = {}
-  for _, id in ipairs(loop.ids) do
-    local sum = {}
-    for m = 1, depth do
-      sum = sum and add(sum, band.members[m].values[id], 1)
+  if depth < 2 or #band.members < depth then return {} end
+  local function sum_of(first, last)
+    local out, is_loop = {}, true
+    for _, id in ipairs(loop.ids) do
+      local sum = {}
+      for m = first, last do
+        sum = sum and add(sum, band.members[m].values[id], 1)
+      end
+      if not sum then return nil end
+      out[id] = text_of(sum)
+      is_loop = is_loop and out[id] == loop.iname
     end
-    if not sum then return nil end
-    out[id] = text_of(sum)
+    return not is_loop and out or nil
   end
+  local out = {}
+  for m = depth, 1, -1 do out[#out + 1] = sum_of(m, m) end
+  out[#out + 1] = sum_of(1, depth)
   return out
 end
 
--- Makes the waves the outer loop, and gives its name; nothing where there are none.
-return function(script, facts, loop)
-  local along = direction(script, facts, loop)
-  if not along then return nil end
+-- Makes the waves the outer loop of a kernel; gives its name, and what is known of the loops in it
+-- then; nothing where there are none in which the loop is parallel.
+return function(script, facts, loop, params)
   local wave = loop.iname .. "_wave"
   local why = ("each loop carries something, but nothing leads from one instance to another of the same "
     .. "`%s`"):format(wave)
-  if script:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
-      and script:try(why, "prioritize_loops", {wave, loop.iname}) then
-    return wave
+  for _, along in ipairs(directions(script, facts, loop)) do
+    local trial = script:fork()
+    if trial:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
+        and trial:try(why, "prioritize_loops", {wave, loop.iname}) then
+      local inside = Facts.of(trial.knl, params, wave)
+      if inside.loop[loop.iname].par then return trial, inside end
+    end
   end
 end

@@ -76,7 +76,7 @@ class StepMaker {
       case 43:
       case 44: return chunk_of_nest();
       case 45: return boxed();
-      case 46: return round_up();
+      case 46: return r_.chance(60) ? round_up() : Call{"unfold_reduction", {text(within())}, {}};
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }

@@ -1,0 +1,262 @@
+#include "transforms/unfold_reduction.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/domain.h"
+#include "core/model/external.h"
+#include "core/model/lookup.h"
+#include "core/order/order_reference.h"
+#include "core/order/reference.h"
+#include "core/rewrite/iname_rewrite.h"
+#include "core/sets/syntactic_gist.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// The sum that a term of a sum or difference is, if it is one; `minus`: it is subtracted.
+const Reduce* sum_of(const Expr& term, bool& minus) {
+  const Expr* inside = negated(term);
+  minus = inside != nullptr;
+  const Reduce* r = (inside ? *inside : term).as<Reduce>();
+  return r && r->op == ReduceOp::Sum ? r : nullptr;
+}
+
+class Unfolding {
+ public:
+  explicit Unfolding(const Kernel& k) : k_(rebase(proved(k))), typed_(infer_types(k)) {
+    k_.instructions = linearized(k_, *order_of(k_));
+    out_ = k_;
+  }
+
+  Kernel run(const std::set<std::string>& ids) {
+    std::vector<InsnPtr> all;
+    for (const InsnPtr& i : k_.instructions) {
+      made_.clear();
+      if (!ids.contains(i->id) || !unfold(*i)) made_ = {i};
+      all.insert(all.end(), made_.begin(), made_.end());
+    }
+    if (!found_)
+      refuse("no-reduction", k_.at, "no selected instruction adds a sum that is always evaluated");
+    out_.instructions = std::move(all);
+    return proved(rebase(std::move(out_)));
+  }
+
+ private:
+  /// The outermost sum or difference with reductions among its terms; null where there is none.
+  Expr addition(const Expr& e) const {
+    bool minus = false;
+    if (const Nary* n = e.as<Nary>(); n && n->op == NaryOp::Add &&
+                                      std::any_of(n->terms.begin(), n->terms.end(),
+                                                  [&](const Expr& t) { return sum_of(t, minus); }))
+      return e;
+    if (sum_of(e, minus) && !minus) return e;
+    if (e.as<Reduce>() || e.as<Select>() || e.as<SubArray>()) return {};
+    if (const Nary* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) return {};
+    Expr found;
+    for_each_child(e, [&](const Expr& c) {
+      if (!found) found = addition(c);
+    });
+    return found;
+  }
+
+  bool unfold(const Instruction& insn) {
+    if (insn.kind != InsnKind::Assign || !insn.rhs) return false;
+    const Expr rhs = expand_rules(k_, insn.rhs);
+    const Expr added = addition(rhs);
+    if (!added) return false;
+    found_ = true;
+    const Expr& target = insn.lhs[0];
+    require_type(insn, added);
+
+    const Expr rest = rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? target : e; });
+    Exprs base;
+    std::vector<std::pair<Reduce, bool>> sums;
+    const Nary* n = added.as<Nary>();
+    for (const Expr& t : n ? n->terms : Exprs{added}) {
+      bool minus = false;
+      if (const Reduce* r = sum_of(t, minus))
+        sums.emplace_back(*r, minus);
+      else
+        base.push_back(t);
+    }
+    if (base.size() != 1 || !equal(base[0], target)) assign_base(insn, base);
+    const Names around(insn.inames.begin(), insn.inames.end());
+    for (const auto& [sum, minus] : sums) add_terms(insn, sum, minus, around);
+    // What is left reads the new value in the place of the sum, and the old one nowhere.
+    if (!equal(rest, target)) {
+      Expr others = rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? lit(0) : e; });
+      require_apart(insn, others, around);
+      made_.push_back(
+          edit(std::make_shared<const Instruction>(insn), [&](Instruction& i) { i.rhs = rest; }));
+    }
+    for (const Expr& p : insn.predicates) require_apart(insn, expand_rules(k_, p), around);
+    rename_last(insn);
+    return true;
+  }
+
+  /// The last instruction keeps the id, so that those that depend on it wait for all.
+  void rename_last(const Instruction& insn) {
+    if (made_.back()->id != insn.id)
+      made_.back() = edit(made_.back(), [&](Instruction& i) { i.id = insn.id; });
+  }
+
+  void require_type(const Instruction& insn, const Expr& added) const {
+    const Typer typer(typed_);
+    const auto left = typer.type(insn.lhs[0]);
+    const auto right = left ? typer.type(added, left->type) : std::nullopt;
+    if (!left || !right || !(left->type == right->type))
+      refuse("unsupported", insn.at, "`{}` and the sum that it gets have different types",
+             to_string(insn.lhs[0]));
+  }
+
+  void assign_base(const Instruction& insn, const Exprs& base) {
+    Instruction first = part(insn, "_base");
+    if (base.empty()) {
+      first.rhs = lit(0);
+    } else if (base.size() == 1) {
+      const Expr* inside = negated(base[0]);
+      first.rhs = inside ? Expr(Unary{UnaryOp::Neg, *inside}, base[0].at()) : base[0];
+    } else {
+      Exprs terms = base;
+      if (const Unary* u = terms[0].as<Unary>(); u && u->op == UnaryOp::Sub)
+        terms[0] = Expr(Unary{UnaryOp::Neg, u->arg}, terms[0].at());
+      first.rhs = Expr(Nary{NaryOp::Add, std::move(terms)}, insn.rhs.at());
+    }
+    made_.push_back(std::make_shared<const Instruction>(std::move(first)));
+  }
+
+  void add_terms(const Instruction& insn, const Reduce& sum, bool minus, const Names& around) {
+    Names all = around;
+    all.insert(all.end(), sum.inames.begin(), sum.inames.end());
+    require_apart(insn, sum.args[0], all);
+    Instruction update = part(insn, "_update");
+    Expr term = sum.args[0];
+    Names loops = sum.inames;
+    if (used_elsewhere(insn, sum.inames)) {
+      const Set points = to_dims(dims_to_params(domain_of(k_, all), around), sum.inames);
+      const InameRewrite own = add_renamed_domain(
+          out_, sum.inames, gist_of_loops(points, all_to_params(domain_of(k_, around))), insn.at);
+      term = rewrite_inames(term, own);
+      loops = own.fresh;
+    }
+    const Expr& target = insn.lhs[0];
+    update.rhs = minus ? difference(target, term, insn.rhs.at())
+                       : Expr(Nary{NaryOp::Add, {target, term}}, insn.rhs.at());
+    update.inames.insert(loops.begin(), loops.end());
+    made_.push_back(std::make_shared<const Instruction>(std::move(update)));
+  }
+
+  bool used_elsewhere(const Instruction& insn, const Names& inames) const {
+    int uses = 0;
+    for (const InsnPtr& i : k_.instructions) {
+      const std::set<std::string> all = all_inames(k_, *i);
+      for (const std::string& r : inames) uses += i->id != insn.id && all.contains(r);
+    }
+    // Sums of one instruction may share an iname.
+    walk(expand_rules(k_, insn.rhs), [&](const Expr& e) {
+      if (const Reduce* r = e.as<Reduce>())
+        for (const std::string& i : r->inames)
+          uses += std::find(inames.begin(), inames.end(), i) != inames.end();
+      return true;
+    });
+    return uses > int(inames.size());
+  }
+
+  Instruction part(const Instruction& insn, const std::string& suffix) {
+    Instruction out = insn;
+    std::string id = k_.fresh_id(insn.id + suffix);
+    for (int n = 0; !ids_.insert(id).second; ++n)
+      id = k_.fresh_id(insn.id + suffix + "_" + std::to_string(n));
+    out.id = id;
+    out.origin.clear();
+    out.origin_id.clear();
+    return out;
+  }
+
+  /// No instance of `e`, in the loops, reads the element that it assigns.
+  void require_apart(const Instruction& insn, const Expr& e, const Names& loops) const {
+    const Expr& target = insn.lhs[0];
+    const std::string& name = written_name(target);
+    const auto refuse_read = [&](const Expr& by) {
+      refuse("reads-assignee", by.at() ? by.at() : insn.at,
+             "`{}` may be the element `{}` that `{}` assigns, which changes with each term",
+             to_string(by), to_string(target), insn.id);
+    };
+    for_each_of<Var>(e, [&](const Var& v, const Expr& at) {
+      if (v.name == name) refuse_read(at);
+    });
+    for_each_of<Load>(e, [&](const Load& l, const Expr& at) {
+      if (l.array != name) return;
+      const Load* own = target.as<Load>();
+      if (!own || own->index.size() != l.index.size() || l.linear != own->linear)
+        return refuse_read(at);
+      Names dims = loops;
+      std::set<std::string> used;
+      collect_vars(at, used);
+      for (const std::string& u : used)
+        if (k_.has_iname(u) && std::find(dims.begin(), dims.end(), u) == dims.end())
+          dims.push_back(u);  // of a reduction in it
+      Exprs equal_index;
+      for (std::size_t d = 0; d < l.index.size(); ++d)
+        equal_index.push_back(Expr(Compare{CompareOp::Eq, l.index[d], own->index[d]}));
+      const auto same = to_condition(k_, conjunction(equal_index), dims);
+      if (!same || !yes(isl_set_is_empty(
+                       Set(isl_set_intersect(domain_of(k_, dims).take(), same->copy())).get())))
+        refuse_read(at);
+    });
+  }
+
+  Kernel k_, out_;
+  const Kernel typed_;
+  std::vector<InsnPtr> made_;  // in the place of the current instruction
+  std::set<std::string> ids_;
+  bool found_ = false;
+};
+
+}  // namespace
+
+Kernel unfold_reduction(const Kernel& k, const Match& within) {
+  std::set<std::string> ids;
+  for (const std::size_t n : some_matching(k, within, "no instruction matches `within`"))
+    ids.insert(k.instructions[n]->id);
+  return Unfolding(k).run(ids);
+}
+
+extern const Op unfold_reduction_op;
+const Op unfold_reduction_op{
+    .name = "unfold_reduction",
+    .doc = R"(Adds the terms of sums to the assignee one by one, in loops of their own.
+
+    a[i] = (a[i] - sum(k, l[i, k]*x[k]))/d    becomes    a[i] = a[i] - l[i, k]*x[k]    in the loop k too
+                                                         a[i] = a[i]/d
+
+What the sums are added to, where that is not the assignee, is assigned first. The loop k is then one
+like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
+of recognize_reduction; as there, the order of additions, and with it rounding, may change.
+
+Refuses terms, conditions and rests that may read the element that is assigned, and elements of another
+type than the sum's.)",
+    .params = {{.name = "within",
+                .kind = Kind::Match,
+                .help = "changes these instructions only",
+                .positional = true}},
+    .example_kernel =
+        R"(kernel lower(n: int32, L: in float64[n, n], b: in float64[n], x: out float64[n])
+domain {[i, k]: 0 <= i < n and 0 <= k < i}
+x[i] = (b[i] - sum(k, L[i, k]*x[k]))/L[i, i]
+)",
+    .example = R"(knl = lp.unfold_reduction(knl))",
+    .run = [](const Kernel& k,
+              const Args& a) { return unfold_reduction(k, Match::parse(a.str("within"), a.at())); },
+    .query = {},
+};
+
+}  // namespace moonloop
