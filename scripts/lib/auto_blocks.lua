@@ -91,25 +91,26 @@ local function new_rules(before, after)
   return out
 end
 
--- The tile of a rule that depends on the reduction and one axis lies along that axis.
+-- The tile of a rule that depends on the reduction and one axis lies along that axis; others are
+-- read where they are needed.
 local function stage(script, why, rule, block, axes)
   local iname
+  local swept = {}  -- parameters that a group runs over
   for _, each in ipairs(rule.params) do
-    if each ~= block.r then
-      if iname or not axes[each] then return true end  -- it is read where it is needed
-      iname = each
-    end
+    if axes[each] and iname then return true end
+    iname = axes[each] and each or iname
+    if axes[each] or each == block.r then swept[#swept + 1] = each end
   end
-  if not iname or not Facts.contains(rule.params, block.r) then return true end
+  if #swept < 2 then return true end
   local tile = rule.name:gsub("_read", "_tile")
   local inames = {}
-  for i, each in ipairs(rule.params) do inames[i] = ("%s_%s"):format(tile, each) end
+  for i, each in ipairs(swept) do inames[i] = ("%s_%s"):format(tile, each) end
   if not script:try(why, "precompute", rule.name,
                     {iname .. "_part", iname .. "_item", iname .. "_reg", block.r .. "_step"},
                     {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}) then
     return false
   end
-  if rule.params[#rule.params] == iname then return true end
+  if swept[#swept] == iname then return true end
   local axis = axes[iname]
   local padded = Script.computed(
     '("N0(pad=%%d), N1"):format(%s*%s*%s + 4)', {axis.parts, axis.items, axis.vector},

@@ -82,6 +82,48 @@ function Device:ways(loop)
   return out
 end
 
+-- Elements of arrays that iterations may get copies of.
+local kCopies = 1 << 26
+
+-- Arrays that each iteration of parallel loops computes for itself.
+function Device:own_arrays(loop, inames)
+  local out, written = {}, {}
+  for _, id in ipairs(loop.ids) do
+    for _, each in ipairs(self.facts.instruction[id].writes) do written[each] = true end
+  end
+  local copies = 1
+  for _, each in ipairs(inames) do copies = copies*(self.facts.trips[each] or 1) end
+  for _, each in ipairs(self.script.knl.temporaries) do
+    if written[each.name] and each.shape and #each.shape > 0 and copies <= kCopies then
+      out[#out + 1] = each.name
+    end
+  end
+  return out
+end
+
+-- Where a loop's statements hand on an array in each iteration, all of these arrays are kept: then
+-- each statement can have loops of its own.
+function Device:distribute(loop)
+  if Cpu.distribute(self, loop) then return true end
+  if not loop.par or #loop.ids < 2 then return false end
+  local inames = {}
+  for _, each in ipairs(self.facts:chain(loop)) do
+    if self.facts.loop[each].par then inames[#inames + 1] = each end
+  end
+  local arrays = self:own_arrays(loop, inames)
+  local own, facts = self.script, self.facts
+  local trial = own:fork()
+  local why = ("each iteration of `%s` keeps what it computes, for statements in loops of their own")
+    :format(table.concat(inames, "`, `"))
+  if #arrays > 0 and trial:try(why, "privatize_temporaries_with_inames", inames, arrays) then
+    self.script = trial
+    self:look()
+    if Cpu.distribute(self, self.facts.loop[loop.iname]) then return true end
+  end
+  self.script, self.facts = own, facts
+  return false
+end
+
 -- Whether each instruction of the loop has a parallel loop around it.
 function Device:runs_at_once(loop)
   for _, id in ipairs(loop.ids) do
