@@ -66,6 +66,39 @@ void sort_list(Kernel& k, const GroupNumbers& group) {
   for (const auto& [n, number] : group) k.instructions[n] = sorted[next++];
 }
 
+/// Which of the groups that share an iname has it under its own name: the first one that also keeps
+/// the names of all loops on which its bounds depend.
+class NamesStay {
+ public:
+  NamesStay(const Kernel& k, const std::map<std::string, std::set<int>>& users)
+      : k_(k), users_(users) {}
+
+  /// -1: none.
+  int of(const std::string& iname) {
+    if (const auto it = known_.find(iname); it != known_.end()) return it->second;
+    known_[iname] = -1;
+    const std::set<std::string> bounding = inames_bounding(k_, {iname});
+    for (const int g : users_.at(iname))
+      if (std::all_of(bounding.begin(), bounding.end(), [&](const std::string& b) {
+            const auto it = users_.find(b);
+            return it == users_.end() || it->second.size() < 2 || depends_mutually(b, iname) ||
+                   of(b) == g;
+          }))
+        return known_[iname] = g;
+    return -1;
+  }
+
+ private:
+  /// Dimensions of one domain bound each other.
+  bool depends_mutually(const std::string& a, const std::string& b) const {
+    return k_.home_of(a) == k_.home_of(b);
+  }
+
+  const Kernel& k_;
+  const std::map<std::string, std::set<int>>& users_;
+  std::map<std::string, int> known_;
+};
+
 }  // namespace
 
 Kernel distribute_loops(const Kernel& k, const std::string& iname, const std::vector<Match>& groups,
@@ -96,11 +129,12 @@ Kernel distribute_loops(const Kernel& k, const std::string& iname, const std::ve
   for (const auto& [n, g] : group)
     for (const std::string& i : body.own(n)) users[i].insert(g);
   NewInames names(k);
+  NamesStay names_stay(k, users);
   std::vector<InameCopies> copies(static_cast<std::size_t>(all));
   for (const auto& [i, in] : users)
     for (const int g : in) {
       const std::string suffix = o.suffixes.empty() ? "" : o.suffixes[std::size_t(g)];
-      const bool stays = suffix.empty() && g == *in.begin();
+      const bool stays = suffix.empty() && g == names_stay.of(i);
       if (!stays && in.size() > 1)
         copies[std::size_t(g)].emplace_back(i, names.take(suffix.empty() ? "" : i + suffix, i));
     }

@@ -1,22 +1,45 @@
 #include "core/count/trips.h"
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/order/order_reference.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
 
+/// By iname, the loops outside of it; without inames that are no loops.
+using Around = std::map<std::string, std::set<std::string>>;
+Around loops_around(const Kernel& k) {
+  Around out;
+  const std::shared_ptr<const RunOrder> order = order_of(k);
+  for (int s = 0; s < order->size(); ++s) {
+    std::set<std::string> outside;
+    for (const std::string& i : order->loops(s)) {
+      out.emplace(i, outside);
+      outside.insert(i);
+    }
+  }
+  return out;
+}
+
 std::optional<std::int64_t> most_trips_of(const Kernel& k, const std::string& iname,
+                                          const Around& around,
                                           const std::map<std::string, std::int64_t>& params) {
-  const std::set<std::string> bounding = inames_bounding(k, {iname});
-  std::vector<std::string> dims(bounding.begin(), bounding.end());
+  std::vector<std::string> all, dims;
+  const auto known = around.find(iname);
+  for (const std::string& i : inames_bounding(k, {iname})) {
+    all.push_back(i);
+    if (known == around.end() || known->second.contains(i)) dims.push_back(i);
+  }
+  all.push_back(iname);
   dims.push_back(iname);
-  Set points = domain_of(k, dims);
+  Set points = to_dims(domain_of(k, all), dims);
   for (const auto& [name, value] : params) {
     const int at = isl_set_find_dim_by_name(points.get(), isl_dim_param, name.c_str());
     if (at >= 0)
@@ -45,10 +68,11 @@ std::optional<std::int64_t> most_trips_of(const Kernel& k, const std::string& in
 std::map<std::string, std::int64_t> most_trips(const Kernel& k,
                                                const std::map<std::string, std::int64_t>& params) {
   std::map<std::string, std::int64_t> out;
+  const Around around = loops_around(k);
   QuestionBudget budget(kQuestionOperations, kProofOperations);
   for (const std::string& iname : k.inames()) {
     std::optional<std::int64_t> most;
-    if (budget.ask([&] { most = most_trips_of(k, iname, params); }) && most) out[iname] = *most;
+    if (budget.ask([&] { most = most_trips_of(k, iname, around, params); }) && most) out[iname] = *most;
   }
   return out;
 }

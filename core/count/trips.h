@@ -7,7 +7,7 @@
 
 namespace moonloop {
 
-/// By iname, the most values that it has in one iteration of the loops that bound it, gaps counted,
+/// By iname, the most values that it has in one iteration of the loops around it, gaps counted,
 /// where `params` are the parameters' values; those that it does not have may be anything. Without
 /// inames for which there is no such number, or where isl takes long to find it. Cost: isl, once
 /// for each iname.

@@ -3,7 +3,7 @@
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
-local make_waves = require "moonloop.auto_wave"
+local Wave = require "moonloop.auto_wave"
 
 local Device = setmetatable({}, {__index = Cpu})
 Device.__index = Device
@@ -124,23 +124,9 @@ function Device:distribute(loop)
   return false
 end
 
--- Whether each instruction of the loop has a parallel loop around it.
-function Device:runs_at_once(loop)
-  for _, id in ipairs(loop.ids) do
-    local found = false
-    for _, each in ipairs(self.facts.loops) do
-      found = found or each.par and Facts.contains(each.around, loop.iname)
-        and self.facts.instruction[id].around[each.iname] and self.facts.trips[each.iname] ~= 1
-    end
-    if not found then return false end
-  end
-  return true
-end
-
--- Runs what is in the waves of a loop on the device, unless its loops do anyway; nothing where the
--- loop does not become parallel.
+-- Runs what is in the waves of a loop on the device, unless its loops do anyway.
 function Device:make_waves(nest)
-  if self:runs_at_once(nest.loop) then return false end
+  if Wave.run_at_once(self.facts, nest.loop.ids, nest.loop.iname) then return false end
   local own, facts = self.script, self.facts
   local sums = ("terms are added one by one: `%s` may go inside"):format(nest.loop.iname)
   local unfolded = own:fork()
@@ -159,10 +145,10 @@ function Device:make_waves(nest)
 end
 
 function Device:take_waves(loop)
-  local trial, inside = make_waves(self.script, self.facts, loop, self.params)
+  local trial, inside, wave = Wave.make(self.script, self.facts, loop, self.params)
   if not trial then return false end
   self.script, self.facts = trial, inside
-  self:nest(loop.iname)
+  for _, each in ipairs(inside.inside[wave]) do self:nest(each) end
   return true
 end
 

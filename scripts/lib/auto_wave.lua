@@ -79,18 +79,40 @@ local function directions(script, facts, loop)
   return out
 end
 
--- Makes the waves the outer loop of a kernel; gives its name, and what is known of the loops in it
--- then; nothing where there are none in which the loop is parallel.
-return function(script, facts, loop, params)
+local Wave = {}
+
+-- Whether each instruction of the list has a parallel loop around it within that loop.
+function Wave.run_at_once(facts, ids, within)
+  for _, id in ipairs(ids) do
+    local found = false
+    for _, each in ipairs(facts.loops) do
+      found = found or each.par and Facts.contains(each.around, within)
+        and facts.instruction[id].around[each.iname] and facts.trips[each.iname] ~= 1
+    end
+    if not found then return false end
+  end
+  return true
+end
+
+-- Makes the waves of a loop the outer one, with each statement in loops of its own where that makes
+-- loops parallel. Gives the script, what is known of the loops in a wave then, and its name; nothing
+-- where some instruction has no parallel loop in any waves.
+function Wave.make(script, facts, loop, params)
   local wave = loop.iname .. "_wave"
   local why = ("each loop carries something, but nothing leads from one instance to another of the same "
     .. "`%s`"):format(wave)
   for _, along in ipairs(directions(script, facts, loop)) do
     local trial = script:fork()
     if trial:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
-        and trial:try(why, "prioritize_loops", {wave, loop.iname}) then
+        and trial:try(why, "prioritize_loops", {wave, table.unpack(facts:chain(loop))}) then
       local inside = Facts.of(trial.knl, params, wave)
-      if inside.loop[loop.iname].par then return trial, inside end
+      if not inside.loop[loop.iname].par and #loop.ids > 1
+          and trial:try("in a wave, one statement after the other", "distribute_loops", loop.iname) then
+        inside = Facts.of(trial.knl, params, wave)
+      end
+      if Wave.run_at_once(inside, loop.ids, wave) then return trial, inside, wave end
     end
   end
 end
+
+return Wave
