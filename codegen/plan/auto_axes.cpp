@@ -48,6 +48,37 @@ Group group_of(const Kernel& k) {
   return out;
 }
 
+/// The work-group of the instructions that share a loop over groups with one of them; nothing where
+/// these use no axis.
+class GroupsOfNests {
+ public:
+  std::optional<Group> of(const Kernel& k, const Instruction& insn) {
+    Group out;
+    bool any = false;
+    for (const InsnPtr& other : k.instructions) {
+      if (!share_groups(k, insn, *other)) continue;
+      for (const std::string& iname : other->inames) {
+        const InameTag* tag = k.tag(iname);
+        if (!tag || tag->kind != TagKind::Local) continue;
+        auto& length = lengths_[iname];
+        if (!length) length = length_of(k, iname);
+        widen(k, out.at(static_cast<std::size_t>(tag->axis)), length);
+        any = true;
+      }
+    }
+    return any ? std::optional(out) : std::nullopt;
+  }
+
+ private:
+  static bool share_groups(const Kernel& k, const Instruction& a, const Instruction& b) {
+    return std::any_of(a.inames.begin(), a.inames.end(), [&](const std::string& i) {
+      const InameTag* tag = k.tag(i);
+      return tag && tag->kind == TagKind::Group && b.inames.count(i) > 0;
+    });
+  }
+  std::map<std::string, Expr> lengths_;  // a loop with a tag keeps its domain
+};
+
 /// Whether all of a loop finds room on the axis, or a part of fixed length.
 bool takes(const Kernel& k, const Expr& axis, const std::string& iname) {
   return axis && (as_int(axis) || never_exceeds(k, length_of(k, iname), axis));
@@ -166,8 +197,8 @@ Kernel assign_automatic_axes(Kernel k) {
   const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
                                [&](const auto& t) { return is_auto(t.first); });
   if (!any) return k;
-  Group group = group_of(k);
-  const bool spans_none = std::none_of(group.begin(), group.end(),
+  Group whole = group_of(k);
+  const bool spans_none = std::none_of(whole.begin(), whole.end(),
                                        [](const Expr& items) { return static_cast<bool>(items); });
   std::map<std::string, std::vector<std::size_t>> users;  // instructions, by automatic iname
   for (std::size_t i = 0; i < k.instructions.size(); ++i)
@@ -184,6 +215,8 @@ Kernel assign_automatic_axes(Kernel k) {
       });
     });
   };
+  GroupsOfNests nests;
+  Group nest;
   for (std::size_t i = 0; i < k.instructions.size(); ++i) {
     std::vector<std::string> open;  // innermost first
     for (const std::string& n : k.loop_order)
@@ -192,6 +225,9 @@ Kernel assign_automatic_axes(Kernel k) {
     std::stable_sort(open.begin(), open.end(), [&](const auto& a, const auto& b) {
       return stride_of(k, insn, a) < stride_of(k, insn, b);
     });
+    if (open.empty()) continue;
+    const std::optional<Group> own_group = nests.of(k, *k.instructions[i]);
+    Group& group = own_group ? (nest = *own_group) : whole;
     int axis = 0;
     for (const std::string& iname : open) {
       const auto items = [&]() -> Expr& { return group.at(static_cast<std::size_t>(axis)); };

@@ -72,6 +72,9 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k, const KnownVal
   return out;
 }
 
+/// Work-items of a group on CUDA, and on most devices of OpenCL.
+constexpr std::int64_t kMostItems = 1024;
+
 /// How often a statement has to run, at least, to be worth a kernel of its own.
 constexpr std::int64_t kCostly = 64;
 
@@ -292,7 +295,7 @@ class Cutter {
            std::vector<PlanNode>& out) {
     std::vector<int> insns;
     instructions_of(node, insns);
-    if (!open.nodes.empty() && !joins(open, insns, loops)) {
+    if (!open.nodes.empty() && (!joins(open, insns, loops) || is_too_wide(open, insns))) {
       Open next = take_preparation(open, insns, loops);
       close(open, loops, out);
       open = std::move(next);
@@ -344,6 +347,37 @@ class Cutter {
     }
     return out;
   }
+  /// Whether the statements would make groups of the kernel larger than devices have them, which
+  /// they alone do not, and nothing that a group keeps to itself ties them to it.
+  bool is_too_wide(const Open& open, const std::vector<int>& insns) {
+    std::vector<int> both = open.insns;
+    both.insert(both.end(), insns.begin(), insns.end());
+    if (items_of(both) <= kMostItems || items_of(insns) > kMostItems) return false;
+    std::set<std::string> kept;
+    for (int i : insns)
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i))
+        if (!plan_.lies_in(t.variable, AddressSpace::Global)) kept.insert(t.variable);
+    return std::none_of(open.insns.begin(), open.insns.end(), [&](int i) {
+      const auto& all = hardware_conflicts_.accesses(i);
+      return std::any_of(all.begin(), all.end(),
+                         [&](const StatementAccess& t) { return kept.contains(t.variable); });
+    });
+  }
+  /// Work-items of a group that runs the statements, as far as constants tell.
+  std::int64_t items_of(const std::vector<int>& insns) const {
+    std::map<int, std::int64_t> by_axis;
+    for (int i : insns)
+      for (const std::string& n : k_.instructions[static_cast<std::size_t>(i)]->inames) {
+        const auto h = plan_.hardware.find(n);
+        if (h == plan_.hardware.end() || h->second.group) continue;
+        std::int64_t& most = by_axis.try_emplace(h->second.axis, 1).first->second;
+        most = std::max(most, as_int(h->second.extent).value_or(1));
+      }
+    std::int64_t out = 1;
+    for (const auto& [axis, n] : by_axis) out *= n;
+    return out;
+  }
+
   bool prepare(const std::vector<int>& insns) const {
     return std::all_of(insns.begin(), insns.end(), [&](int i) {
       const std::set<std::string> all = writes(*k_.instructions[static_cast<std::size_t>(i)]);

@@ -6,8 +6,9 @@ local Script = require "moonloop.auto_script"
 
 local Blocks = {}
 
--- A device has about as many groups at once.
+-- A device has about as many groups at once, and each has so many bytes of local memory.
 local kGroups = 128
+local kLocal = 48*1024
 
 -- Whether blocks along `v` and another parallel loop share what they read along a reduction.
 function Blocks.of(facts, nest, parallel, v)
@@ -19,17 +20,18 @@ function Blocks.of(facts, nest, parallel, v)
   end
   if not r then return nil end
   for _, u in ipairs(Facts.without(parallel, v)) do
-    local of_u, of_v, size = false, false, 0
+    local of_u, of_v, size = 0, 0, 0  -- arrays along each axis, bytes of an element
     for _, access in ipairs(nest.deep) do
       local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
       if not access.write and Facts.stride(access, r) ~= 0 then
-        of_u = of_u or along_u ~= 0 and along_v == 0
-        of_v = of_v or along_v ~= 0 and along_u == 0
+        of_u = of_u + (along_u ~= 0 and along_v == 0 and 1 or 0)
+        of_v = of_v + (along_v ~= 0 and along_u == 0 and 1 or 0)
         size = math.max(size, access.size)
       end
     end
-    if of_u and of_v then
-      return {u = u, v = v, r = r, size = size, around = parallel, trips = facts.trips}
+    if of_u > 0 and of_v > 0 then
+      return {u = u, v = v, r = r, size = size, around = parallel, trips = facts.trips,
+              of_u = of_u, of_v = of_v}
     end
   end
   return nil
@@ -54,6 +56,14 @@ local function parts_of(block, items, vector)
     parts[key] = parts[key] // 2
   end
   return parts
+end
+
+-- How many terms of the reduction fit into local memory at once.
+local function steps_of(block, parts, items, vector)
+  local steps = 16
+  local rows = items*vector*(parts.u*block.of_u + parts.v*block.of_v) + 4*(block.of_u + block.of_v)
+  while steps > 4 and rows*steps*block.size > kLocal do steps = steps // 2 end
+  return steps
 end
 
 -- The numbers of an axis, as knobs.
@@ -126,7 +136,7 @@ function Blocks.make(self, block, tag)
   local parts = parts_of(block, items, vector)
   local axes = {[u] = axis_of(script, u, parts.u, items, vector),
                 [v] = axis_of(script, v, parts.v, items, vector)}
-  local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
+  local steps = script:knob(r .. "_steps", {4, 8, 16, 32}, steps_of(block, parts, items, vector))
   local before = script.knl
   if not script:try("whole blocks need no guards where they add up; beyond the loops they add zeros",
                     "round_up", {[u] = axes[u].size, [v] = axes[v].size, [r] = steps}) then
