@@ -317,3 +317,53 @@ domain {[i, j]: 0 <= i < n and 0 <= j < 8}
   CHECK(code(copy + "atom_maxima[i] = INFINITYx[i] {if=j == 0}\n", Target::Cuda, tags)
             .find("#define INFINITY") == std::string::npos);
 }
+
+namespace {
+
+/// Two nests over groups: one with long rows of work-items, one with square groups.
+std::string two_nests(int row) {
+  return fmt::format(R"(
+kernel two(n: int32, x: inout float64[n], a: in float64[16*n, 16*n], b: out float64[16*n, 16*n])
+domain {{[o, w]: 0 <= w < {} and 0 <= w + {}*o < n}}
+domain {{[p, q, i, j]: 0 <= p, q < n and 0 <= i, j < 16}}
+domain {{[r, s]: 0 <= r, s < 16}}
+temp tile: float64[16, 16] in local
+x[w + {}*o] = 2*x[w + {}*o]
+for p, q
+  tile[r, s] = a[16*p + r, 16*q + s]
+  b[16*p + i, 16*q + j] = tile[j, i]
+end
+)",
+                     row, row, row, row);
+}
+const Tags kTwoNests{{"o", "g.0"}, {"w", "l.0"}, {"p", "g.1"},    {"q", "g.0"},
+                     {"i", "l.1"}, {"j", "l.0"}, {"r", "l.auto"}, {"s", "l.auto"}};
+
+}  // namespace
+
+TEST_CASE("devices: automatic axes are those of the nest, not of others beside it") {
+  const std::string text = code(two_nests(512), Target::Cuda, kTwoNests);
+  CHECK(text.find("int const s = threadIdx.x;") != std::string::npos);
+  CHECK(text.find("int const r = threadIdx.y;") != std::string::npos);
+  CHECK(text.find("__launch_bounds__(256)") != std::string::npos);
+}
+
+TEST_CASE("devices: nests whose groups would be too large together are kernels of their own") {
+  const auto kernels = [](const std::string& text) {
+    int out = 0;
+    for (std::size_t at = 0; (at = text.find("__global__", at)) != std::string::npos; ++at) ++out;
+    return out;
+  };
+  CHECK(kernels(code(two_nests(64), Target::Cuda, kTwoNests)) == 1);   // 64 by 16
+  CHECK(kernels(code(two_nests(128), Target::Cuda, kTwoNests)) == 2);  // not 128 by 16
+}
+
+TEST_CASE("devices: an unrolled loop that is bounded only together with another one") {
+  const std::string text = code(R"(
+kernel parts(n: int32, a: inout float64[n])
+domain {[g, w, p]: 0 <= w < 16 and 0 <= 16*p + w < 64 and 0 <= 64*g + 16*p + w < n and n mod 64 = 0}
+a[64*g + 16*p + w] = 2*a[64*g + 16*p + w]
+)",
+                                Target::Cuda, {{"g", "g.0"}, {"w", "l.0"}, {"p", "unr"}});
+  CHECK(text.find("+ 48") != std::string::npos);
+}
