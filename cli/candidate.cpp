@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_output.h"
+#include "runtime/profiles.h"
 #include "runtime/smaller_sizes.h"
 #include "scripts/interrupt.h"
 #include "tuning/device_name.h"
@@ -144,18 +145,30 @@ tuning::Answer answer_of(const ChildResult& child, double limit) {
   return out;
 }
 
-std::string device_of(Target target, int number) {
+namespace {
+
+/// What `work` gives in a child process in which a driver may start.
+std::string from_driver(const std::function<std::string()>& work) {
   const ChildResult child = run_in_child([&] {
-    return as_text([&] {
-      return Json{{"status", "ok"}, {"name", tuning::device_name(target, number)}};
-    });
+    return as_text([&] { return Json{{"status", "ok"}, {"text", work()}}; });
   });
   if (child.signal != 0)
     fail("no-device", {}, "the driver's process ended by signal {}", child.signal);
   const Json answer = Json::parse(child.text);
   if (answer["status"] != "ok")
     throw Error(Diagnostic{answer["code"], answer["reason"], {}, {}, answer["hint"]});
-  return answer["name"];
+  return answer["text"];
+}
+
+}  // namespace
+
+std::string device_of(Target target, int number) {
+  return from_driver([&] { return tuning::device_name(target, number); });
+}
+
+cost::MachineProfile profile_in_child(Target target, int number) {
+  const std::string text = from_driver([&] { return cost::to_json(profile_for(target, number)); });
+  return cost::parse_profile(text, "the profile of this machine");
 }
 
 }  // namespace moonloop::cli

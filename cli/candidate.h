@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/loaded.h"
+#include "cost/machine_profile.h"
 #include "runtime/in_child.h"
 #include "runtime/runner.h"
 #include "tuning/bench.h"
@@ -40,5 +41,7 @@ tuning::Answer answer_of(const ChildResult& child, double limit);
 /// The name of the device, asked for in a child process: a driver that has begun to work in this
 /// one would not in its children. Fails `no-device`.
 std::string device_of(Target target, int number);
+/// The profile to predict with, see profile_for(), in the same way.
+cost::MachineProfile profile_in_child(Target target, int number);
 
 }  // namespace moonloop::cli

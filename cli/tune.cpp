@@ -14,6 +14,7 @@
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
 #include "core/order/check_kernel.h"
+#include "cost/predict.h"
 #include "scripts/interrupt.h"
 
 // `moonloop tune`: tries values of knobs, and keeps what they cost in the database.
@@ -23,8 +24,11 @@ namespace {
 using tuning::Trial;
 using TuneClock = std::chrono::steady_clock;
 
+constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
+
 struct TuneOptions {
   std::string target = "c", time = "10m", trial_time, trial_memory;
+  double prune = 3;
   std::size_t trials = 100;
   std::uint64_t seed = 1;
   bool json = false;
@@ -65,6 +69,7 @@ class Tuning {
  private:
   bool stop() const { return interrupted() || TuneClock::now() >= deadline_; }
   tuning::SharedCandidate load(const KnobValues& values);
+  std::optional<double> predicted(const tuning::Candidate& c);
   void tell(const tuning::Tried& t);
   void progress();
   void search();
@@ -76,6 +81,8 @@ class Tuning {
   const TuneClock::time_point start_ = TuneClock::now();
   const TuneClock::time_point deadline_;
   tuning::SharedCandidate default_;
+  std::optional<cost::MachineProfile> profile_;
+  bool cannot_predict_ = false;  // the user was told
   std::unique_ptr<tuning::Tuner> tuner_;
   TuneResult result_;
   double best_ = INFINITY;  // seconds, of those that were told
@@ -129,6 +136,9 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   options.seed = o.seed;
   options.ahead = bench.processes + 2;
   options.at = k.at;
+  options.looks = o.prune > 0 ? std::min(o.trials, kLooks) : 0;
+  options.factor = o.prune;
+  options.predict = [this](const tuning::Candidate& c) { return predicted(c); };
   options.load = [this](const KnobValues& values) { return load(values); };
   options.stop = [this] { return stop(); };
   options.tried = [this](const tuning::Tried& t) { tell(t); };
@@ -140,6 +150,24 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
 tuning::SharedCandidate Tuning::load(const KnobValues& values) {
   if (values.empty()) return default_;
   return std::make_shared<tuning::Candidate>(load_candidate(common_, values));
+}
+
+/// On devices times of runs are without copies.
+std::optional<double> Tuning::predicted(const tuning::Candidate& c) {
+  const Target target = *common_.target;
+  if (!profile_) profile_ = profile_in_child(target, common_.device);
+  try {
+    return cost::predict(loaded_of(c).kernel, target, result_.base.sizes, *profile_,
+                         {.trips = {}, .resident = true})
+        .seconds;
+  } catch (const Error& e) {
+    if (!cannot_predict_ && !common_.quiet)
+      fmt::print(stderr,
+                 "note: {}: the model cannot predict this, and leaves it to measuring: {}\n",
+                 knobs_text(tuning::values_of(c.knobs)), e.diagnostic().text);
+    cannot_predict_ = true;
+    return std::nullopt;
+  }
 }
 
 void Tuning::tell(const tuning::Tried& tried) {
@@ -270,6 +298,13 @@ void add_tune(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("SIZE");
   command->add_option("--seed", o->seed, "of the search, where it does not try all combinations")
       ->type_name("N")
+      ->capture_default_str();
+  command
+      ->add_option("--prune", o->prune,
+                   "where not all combinations are measured: leave out those that the model "
+                   "predicts to be slower than the best by more than this factor; 0: none")
+      ->type_name("FACTOR")
+      ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
   command->add_flag("--json", o->json, "print one JSON object");
   command->callback(

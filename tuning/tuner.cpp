@@ -138,17 +138,25 @@ SharedCandidate Tuner::loaded(const KnobValues& values) {
   return out;
 }
 
+SharedCandidate Tuner::with_prediction(SharedCandidate c) const {
+  if (!options_.predict || !c->made || c->predicted) return c;
+  auto out = std::make_shared<Candidate>(*c);
+  out->predicted = options_.predict(*c);
+  return out;
+}
+
 /// False where there is nothing to propose, for now at least.
 bool Tuner::propose() {
   const auto values = search_.next();
   if (!values || stop()) return false;
-  const SharedCandidate c = loaded(*values);
+  SharedCandidate c = loaded(*values);
   if (stop()) return false;  // it may not be complete
   if (search_.looking()) {
-    look_at(c);
+    look_at(with_prediction(c));
     return true;
   }
   if (!search_.declared(c->knobs)) return true;
+  if (search_.guided() || options_.predict_all) c = with_prediction(c);
   if (!of_defaults_) of_defaults_ = c;
   if (left_to_model(*c)) {
     search_.left_out();

@@ -51,6 +51,10 @@ struct TunerOptions {
   Span at = {};           // of the kernel, for messages
   /// Runs the script with these values.
   std::function<SharedCandidate(const KnobValues&)> load;
+  /// Seconds that the model predicts; nothing where it cannot. Called where a choice has to be
+  /// made, or for all with `predict_all`.
+  std::function<std::optional<double>(const Candidate&)> predict;
+  bool predict_all = false;
   std::function<bool()> stop = [] { return false; };
   std::function<void(const Tried&)> tried = [](const Tried&) {};  // called for each, at its end
   std::function<void()> idle = [] {};                             // called often
@@ -111,6 +115,7 @@ class Tuner {
   bool full() const;
   bool left_to_model(const Candidate& c) const;
   SharedCandidate loaded(const KnobValues& values);
+  SharedCandidate with_prediction(SharedCandidate c) const;
   void commit();
   void assign();
   bool ready(Bench& bench);

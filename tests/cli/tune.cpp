@@ -216,6 +216,49 @@ TEST_CASE(
   CHECK(tried.size() == 60);
 }
 
+TEST_CASE("tune: of many combinations, the model leaves out what is far too slow") {
+  const TuneFolder t(R"(
+local order = lp.knob('order', {'rows', 'columns'})
+local bi = lp.knob('bi', {1, 2, 4, 8, 16, 32, 64, 128})
+local bj = lp.knob('bj', {1, 2, 4, 8, 16, 32, 64, 128})
+scale = scale:split_iname('i', bi):split_iname('j', bj)
+scale = scale:prioritize_loops(order == 'rows' and 'i_outer, i_inner, j_outer, j_inner'
+                               or 'j_outer, j_inner, i_outer, i_inner')
+)",
+                     "kernel scale(n: int32, a: float64[n, n], b: float64[n, n])\n"
+                     "domain {[i, j]: 0 <= i, j < n}\n"
+                     "b[i, j] = 2*a[i, j]\n");
+  const TuneJson o = t.json("-p n=1200 --trials 12");
+  CHECK(o["trials"]["ok"] == 12);
+  CHECK(o["left_to_model"] > 0);
+  CHECK(o["best"]["knobs"]["order"] == "rows");
+  // The model begins: it takes the best orders first, not changes of the defaults.
+  std::size_t columns = 0;
+  for (const TuneJson& trial : t.trials()) columns += trial["knobs"]["order"] == "columns";
+  CHECK(columns <= 3);
+  const Outcome again = t.tune("-p n=1200 --trials 12");
+  CHECK(
+      has(again.out, " 0 wrong, " + o["left_to_model"].dump() + " left to the model; 0 run, 12 "));
+  CHECK(!t.json("-p n=60 --trials 8 --prune 0").contains("left_to_model"));
+  CHECK(t.tune("-p n=60 --prune -1").status == 2);
+}
+
+TEST_CASE("tune: what the model cannot predict is measured all the same, and said") {
+  const TuneFolder t("sum = sum:split_iname('i', lp.knob('bi', {1, 2, 4, 8, 16, 32}))\n",
+                     "kernel sum(n: int32, m: int32[n], a: float64[n])\n"
+                     "domain {[i]: 0 <= i < n}\n"
+                     "domain {[j]: 0 <= j < l}\n"
+                     "for i\n"
+                     "  <> l = m[i] {id=len}\n"
+                     "  for j\n    a[i] = a[i] + 1 {dep=len}\n  end\n"
+                     "end\n");
+  const Outcome o = t.tune("-p n=40 --trials 3");
+  CAPTURE(o.err);
+  CHECK(o.status == 0);
+  CHECK(has(o.out, "trials:   3 ok, 0 refused, 0 failed, 0 wrong; 3 run"));
+  CHECK(has(o.err, "note: bi=1: the model cannot predict this, and leaves it to measuring: "));
+}
+
 TEST_CASE("tune: what it cannot do") {
   const TuneFolder t(kThree);
   const Outcome missing = t.tune("");

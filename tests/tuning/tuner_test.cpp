@@ -138,15 +138,14 @@ TunerOptions options_of(const Plan& p) {
   TunerOptions o;
   o.most = p.most;
   o.looks = p.looks;
-  o.load = [p](const KnobValues& given) {
-    const SharedCandidate c = script(given, p.values);
-    if (p.looks == 0 || !c->made) return c;
-    auto out = std::make_shared<Candidate>(*c);
-    const KnobValues v = values_of(c->knobs);
-    const Answer a = outcome(v);
-    if (!a.times.empty()) out->predicted = a.times[0] * (knob(v, "a") % 2 == 1 ? p.off : 1) * 7;
-    return SharedCandidate(out);
-  };
+  o.load = [p](const KnobValues& given) { return script(given, p.values); };
+  if (p.looks > 0)
+    o.predict = [p](const Candidate& c) -> std::optional<double> {
+      const KnobValues v = values_of(c.knobs);
+      const Answer a = outcome(v);
+      if (a.times.empty()) return std::nullopt;
+      return a.times[0] * (knob(v, "a") % 2 == 1 ? p.off : 1) * 7;
+    };
   return o;
 }
 
