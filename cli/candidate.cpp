@@ -79,10 +79,16 @@ std::string as_text(const std::function<Json()>& work) {
 
 }  // namespace
 
-const Loaded& loaded_of(const tuning::Candidate& c) {
+static const LoadedCandidate& made_of(const tuning::Candidate& c) {
   const auto* made = dynamic_cast<const LoadedCandidate*>(c.made.get());
   ensure(made != nullptr, "a candidate has a kernel");
-  return made->loaded;
+  return *made;
+}
+
+const Loaded& loaded_of(const tuning::Candidate& c) { return made_of(c).loaded; }
+
+std::string script_of(const tuning::Candidate& c) {
+  return replay_script(made_of(c).loaded.kernel, 0, made_of(c).knobs.get());
 }
 
 tuning::Candidate load_candidate(const Common& given, const KnobValues& values) {
@@ -90,7 +96,8 @@ tuning::Candidate load_candidate(const Common& given, const KnobValues& values) 
   common.quiet = true;  // the defaults' run warned
   tuning::Candidate out;
   try {
-    out.made = std::make_shared<LoadedCandidate>(load_with_original(common, true));
+    out.made =
+        std::make_shared<LoadedCandidate>(load_with_original(common, true), common.all_knobs);
   } catch (const Error& e) {
     out.status = dynamic_cast<const Refused*>(&e) != nullptr ? tuning::Status::Refused
                                                              : tuning::Status::Failed;
@@ -106,7 +113,8 @@ tuning::Candidate load_default(const Common& given, UsedKnobs& used) {
   const Common common = with_values(given, {});
   tuning::Candidate out;
   used.with_hashes = true;
-  out.made = std::make_shared<LoadedCandidate>(load_with_original(common, true, &used));
+  out.made =
+      std::make_shared<LoadedCandidate>(load_with_original(common, true, &used), common.all_knobs);
   common.all_knobs->require_declared();
   out.knobs = choices_of(*common.all_knobs);
   return out;

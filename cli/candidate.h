@@ -16,11 +16,15 @@
 namespace moonloop::cli {
 
 struct LoadedCandidate : tuning::Made {
-  explicit LoadedCandidate(Loaded l) : loaded(std::move(l)) {}
+  LoadedCandidate(Loaded l, std::shared_ptr<const Knobs> k)
+      : loaded(std::move(l)), knobs(std::move(k)) {}
   Loaded loaded;
+  std::shared_ptr<const Knobs> knobs;
 };
 /// What the script of a candidate made, which must be there.
 const Loaded& loaded_of(const tuning::Candidate& c);
+/// Its steps with the values in them, as `show --what trace` prints them.
+std::string script_of(const tuning::Candidate& c);
 
 /// Runs the scripts with these values; knobs of the command line are pinned. Never throws what a
 /// script is to blame for.

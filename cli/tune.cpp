@@ -27,7 +27,7 @@ using TuneClock = std::chrono::steady_clock;
 constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
 
 struct TuneOptions {
-  std::string target = "c", time = "10m", trial_time, trial_memory;
+  std::string target = "c", time = "10m", trial_time, trial_memory, report;
   double prune = 3;
   std::size_t trials = 100;
   std::uint64_t seed = 1;
@@ -75,6 +75,7 @@ class Tuning {
   void search();
   bool time_with_default(const Trial& of_default, const Trial& t);
   TunedDevice compared(const std::string& device);
+  void write_report();
 
   Common common_;
   const TuneOptions& o_;
@@ -138,6 +139,7 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   options.at = k.at;
   options.looks = o.prune > 0 ? std::min(o.trials, kLooks) : 0;
   options.factor = o.prune;
+  options.predict_all = !o.report.empty();
   options.predict = [this](const tuning::Candidate& c) { return predicted(c); };
   options.load = [this](const KnobValues& values) { return load(values); };
   options.stop = [this] { return stop(); };
@@ -249,6 +251,19 @@ TunedDevice Tuning::compared(const std::string& device) {
   return out;
 }
 
+void Tuning::write_report() {
+  std::vector<std::pair<std::string, std::string>> scripts;
+  if (common_.input.ends_with(".lua") || is_fortran(common_.input))
+    scripts.emplace_back(common_.input, read_source(common_.input)->text);
+  for (const std::string& path : common_.transforms)
+    scripts.emplace_back(path, read_source(path)->text);
+  for (TunedDevice& d : result_.devices) {
+    const tuning::SharedCandidate c = load(d.best.knobs);
+    if (c->made) d.script = script_of(*c);
+  }
+  write_output(o_.report, tune_report(result_, tuner_->history(), scripts));
+}
+
 int Tuning::run() {
   try {
     const CatchInterrupts catching;  // the second one ends the program
@@ -261,6 +276,7 @@ int Tuning::run() {
   }
   if (!common_.quiet && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
   result_.counts = tuner_->counts();
+  if (!o_.report.empty()) write_report();
   write_output("-", o_.json ? tune_json(result_) : tune_text(result_));
   return kDone;
 }
@@ -306,6 +322,11 @@ void add_tune(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("FACTOR")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  command
+      ->add_option("--report", o->report,
+                   "write a page, which needs nothing else: trials over time, predicted against "
+                   "measured times, each knob's effect, the best script")
+      ->type_name("FILE.html");
   command->add_flag("--json", o->json, "print one JSON object");
   command->callback(
       [&common, &action, o] { action = [&common, o] { return Tuning(common, *o).run(); }; });

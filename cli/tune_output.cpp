@@ -8,6 +8,7 @@
 
 #include "cli/run_output.h"
 #include "cli/tuned.h"
+#include "reports/page.h"
 
 namespace moonloop::cli {
 namespace {
@@ -23,6 +24,13 @@ std::string text_of(TuneEnding e) {
     case TuneEnding::Interrupt: return "interrupted";
   }
   throw InternalError("unknown ending of a tuning");
+}
+
+std::string counts_text(const tuning::Counts& n, TuneEnding ending) {
+  return fmt::format("{} ok, {} refused, {} failed, {} wrong{}; {} run, {} known; {}", n.ok,
+                     n.refused, n.failed, n.wrong,
+                     n.left > 0 ? fmt::format(", {} left to the model", n.left) : "",
+                     n.all() - n.known, n.known, text_of(ending));
 }
 
 TunedJson knobs_json(const Trial& t) { return TunedJson::parse(to_json_line(t))["knobs"]; }
@@ -68,10 +76,7 @@ std::string tune_text(const TuneResult& r) {
     out += fmt::format("speed-up: {:.2f}\n", d.speed_up());
     out += fmt::format("knobs:    {}\n", knob_options(d.best.knobs));
   }
-  out += fmt::format("trials:   {} ok, {} refused, {} failed, {} wrong{}; {} run, {} known; {}\n",
-                     n.ok, n.refused, n.failed, n.wrong,
-                     n.left > 0 ? fmt::format(", {} left to the model", n.left) : "",
-                     n.all() - n.known, n.known, text_of(r.ending));
+  out += fmt::format("trials:   {}\n", counts_text(n, r.ending));
   std::vector<std::string> failures;
   for (const auto& [code, count] : n.failures)
     failures.push_back(fmt::format("{} {}", count, code));
@@ -98,6 +103,41 @@ std::string tune_json(const TuneResult& r) {
   out["all"] = r.ending == TuneEnding::All;
   out["interrupted"] = r.ending == TuneEnding::Interrupt;
   return out.dump(2, ' ', false, TunedJson::error_handler_t::replace) + "\n";
+}
+
+std::string tune_report(const TuneResult& r, const std::vector<tuning::Tried>& history,
+                        const std::vector<std::pair<std::string, std::string>>& scripts) {
+  const tuning::Counts& n = r.counts;
+  TunedJson out{{"kernel", r.base.name}, {"target", r.base.target}};
+  out["sizes"] = r.base.sizes;
+  out["ending"] = counts_text(n, r.ending);
+  out["devices"] = TunedJson::array();
+  for (const TunedDevice& d : r.devices)
+    out["devices"].push_back({{"device", d.best.device},
+                              {"default", d.of_default.median()},
+                              {"best", d.best.median()},
+                              {"speed_up", d.speed_up()},
+                              {"options", knob_options(d.best.knobs)},
+                              {"knobs", knobs_json(d.best)},
+                              {"script", d.script}});
+  out["scripts"] = TunedJson::array();
+  for (const auto& [name, text] : scripts)
+    out["scripts"].push_back({{"name", name}, {"text", text}});
+  out["trials"] = TunedJson::array();
+  for (const tuning::Tried& t : history) {
+    TunedJson one{{"at", t.at},
+                  {"device", t.trial.device},
+                  {"seconds", nullptr},
+                  {"status", tuning::to_string(t.trial.status)},
+                  {"reason", t.trial.reason},
+                  {"knobs", knobs_json(t.trial)},
+                  {"known", t.known},
+                  {"predicted", nullptr}};
+    if (t.trial.status == tuning::Status::Ok) one["seconds"] = t.trial.median();
+    if (t.predicted) one["predicted"] = *t.predicted;
+    out["trials"].push_back(std::move(one));
+  }
+  return tune_page(out.dump(-1, ' ', false, TunedJson::error_handler_t::replace));
 }
 
 std::string progress_text(const TuneProgress& p) {

@@ -13,6 +13,7 @@ enum class TuneEnding { All, Trials, Time, Interrupt };
 struct TunedDevice {
   tuning::Trial of_default, best;
   bool compared = false;  // the two in one run, by turns
+  std::string script = {};  // the best one's, for the report
   double speed_up() const { return of_default.median() / best.median(); }
 };
 
@@ -24,6 +25,9 @@ struct TuneResult {
 };
 
 std::string tune_text(const TuneResult& r);
+/// The page of --report. `scripts`: names and texts of what declares the knobs.
+std::string tune_report(const TuneResult& r, const std::vector<tuning::Tried>& history,
+                        const std::vector<std::pair<std::string, std::string>>& scripts);
 std::string tune_json(const TuneResult& r);
 
 struct TuneProgress {
