@@ -87,6 +87,8 @@ static const LoadedCandidate& made_of(const tuning::Candidate& c) {
 
 const Loaded& loaded_of(const tuning::Candidate& c) { return made_of(c).loaded; }
 
+const std::vector<UsedScript>& scripts_of(const tuning::Candidate& c) { return made_of(c).scripts; }
+
 std::string script_of(const tuning::Candidate& c) {
   return replay_script(made_of(c).loaded.kernel, 0, made_of(c).knobs.get());
 }
@@ -96,8 +98,10 @@ tuning::Candidate load_candidate(const Common& given, const KnobValues& values) 
   common.quiet = true;  // the defaults' run warned
   tuning::Candidate out;
   try {
-    out.made =
-        std::make_shared<LoadedCandidate>(load_with_original(common, true), common.all_knobs);
+    UsedKnobs used;
+    Loaded loaded = load_with_original(common, true, &used);
+    out.made = std::make_shared<LoadedCandidate>(std::move(loaded), common.all_knobs,
+                                                 std::move(used.scripts));
   } catch (const Error& e) {
     out.status = dynamic_cast<const Refused*>(&e) != nullptr ? tuning::Status::Refused
                                                              : tuning::Status::Failed;
@@ -113,8 +117,8 @@ tuning::Candidate load_default(const Common& given, UsedKnobs& used) {
   const Common common = with_values(given, {});
   tuning::Candidate out;
   used.with_hashes = true;
-  out.made =
-      std::make_shared<LoadedCandidate>(load_with_original(common, true, &used), common.all_knobs);
+  Loaded loaded = load_with_original(common, true, &used);
+  out.made = std::make_shared<LoadedCandidate>(std::move(loaded), common.all_knobs, used.scripts);
   common.all_knobs->require_declared();
   out.knobs = choices_of(*common.all_knobs);
   return out;

@@ -16,11 +16,14 @@
 namespace moonloop::cli {
 
 struct LoadedCandidate : tuning::Made {
-  LoadedCandidate(Loaded l, std::shared_ptr<const Knobs> k)
-      : loaded(std::move(l)), knobs(std::move(k)) {}
+  LoadedCandidate(Loaded l, std::shared_ptr<const Knobs> k, std::vector<UsedScript> s)
+      : loaded(std::move(l)), knobs(std::move(k)), scripts(std::move(s)) {}
   Loaded loaded;
   std::shared_ptr<const Knobs> knobs;
+  std::vector<UsedScript> scripts;
 };
+/// The scripts of a candidate that made a kernel, and the files that they loaded.
+const std::vector<UsedScript>& scripts_of(const tuning::Candidate& c);
 /// What the script of a candidate made, which must be there.
 const Loaded& loaded_of(const tuning::Candidate& c);
 /// Its steps with the values in them, as `show --what trace` prints them.

@@ -8,9 +8,11 @@
 
 #include "cli/commands.h"
 #include "cli/local_bench.h"
+#include "cli/remote_bench.h"
 #include "cli/run_output.h"
 #include "cli/tune_output.h"
 #include "cli/tuned.h"
+#include "cli/worker.h"
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
 #include "core/order/check_kernel.h"
@@ -24,11 +26,14 @@ namespace {
 using tuning::Trial;
 using TuneClock = std::chrono::steady_clock;
 
+constexpr std::size_t kAheadOfWorker = 4;  // combinations on their way for each worker
 constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
 
 struct TuneOptions {
   std::string target = "c", time = "10m", trial_time, trial_memory, report;
   double prune = 3;
+  std::vector<std::string> launch;  // commands that start workers
+  bool worker = false;
   std::size_t trials = 100;
   std::uint64_t seed = 1;
   bool json = false;
@@ -122,20 +127,17 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   base.script = used.script;
   base.name = k.name;
   base.target = to_string(target);
-  base.device = device_of(target, common_.device);
   base.sizes = integers_of(scalars);
-  tuning::Place place{base.device, "", "", MOONLOOP_VERSION};
-  if (!is_device(target)) {
-    place.compiler = (target == Target::Ispc ? find_ispc_compiler() : find_c_compiler()).version;
-    place.flags = fmt::format("{}", fmt::join(compile_flags(target, {}), " "));
-  }
+  tuning::Place place;
+  if (o.launch.empty()) place = place_here(target, common_.device);
+  base.device = o.launch.empty() ? place.device : "no worker";
   bench.request.target = target;
   bench.request.params = common_.params;
   bench.request.device = common_.device;
   tuning::TunerOptions options;
   options.most = o.trials;
   options.seed = o.seed;
-  options.ahead = bench.processes + 2;
+  options.ahead = o.launch.empty() ? bench.processes + 2 : kAheadOfWorker * o.launch.size();
   options.at = k.at;
   options.looks = o.prune > 0 ? std::min(o.trials, kLooks) : 0;
   options.factor = o.prune;
@@ -145,8 +147,20 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   options.stop = [this] { return stop(); };
   options.tried = [this](const tuning::Tried& t) { tell(t); };
   options.idle = [this] { progress(); };
+  options.note = [this](const std::string& text) {
+    if (!common_.quiet)
+      fmt::print(stderr, "{}note: {}\n", ::isatty(STDERR_FILENO) != 0 ? "\r\x1b[K" : "", text);
+  };
   tuner_ = std::make_unique<tuning::Tuner>(base, database_path(common_), options);
-  tuner_->add(std::make_unique<LocalBench>(place, bench));
+  if (o.launch.empty()) {
+    tuner_->add(std::make_unique<LocalBench>(place, bench));
+    return;
+  }
+  tuning::WorkerTask task = task_of(common_, *default_, used);
+  task.seconds = bench.limit;
+  task.memory = bench.memory;
+  for (std::size_t i = 0; i < o.launch.size(); ++i)
+    tuner_->add(std::make_unique<RemoteBench>(i + 1, o.launch[i], task));
 }
 
 tuning::SharedCandidate Tuning::load(const KnobValues& values) {
@@ -328,8 +342,24 @@ void add_tune(CLI::App& app, Common& common, std::function<int()>& action) {
                    "measured times, each knob's effect, the best script")
       ->type_name("FILE.html");
   command->add_flag("--json", o->json, "print one JSON object");
-  command->callback(
-      [&common, &action, o] { action = [&common, o] { return Tuning(common, *o).run(); }; });
+  command
+      ->add_option("--launch", o->launch,
+                   "measure by a worker that this command of the shell starts, such as `ssh host "
+                   "moonloop tune --worker`, and not here; repeatable")
+      ->type_name("COMMAND")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--worker", o->worker,
+                    "take combinations as JSON lines on standard input, measure them, and answer "
+                    "on standard output; without INPUT");
+  command->get_option("INPUT")->required(false);
+  command->callback([&common, &action, o] {
+    if (!o->worker && common.input.empty()) throw CLI::RequiredError("INPUT");
+    if (o->worker && !common.input.empty())
+      throw CLI::ValidationError("--worker", "a worker takes no INPUT");
+    action = [&common, o] { return o->worker ? run_worker(common) : Tuning(common, *o).run(); };
+  });
 }
 
 }  // namespace moonloop::cli

@@ -8,6 +8,8 @@
 namespace moonloop::tuning {
 namespace {
 
+constexpr std::size_t kLeast =
+    4;  // combinations on their way at the same time, as many as there are
 constexpr std::size_t kCalibrated = 5;  // measured combinations from which on the model counts
 constexpr int kPause = 100, kPauseElsewhere = 20;  // ms
 
@@ -126,8 +128,11 @@ bool Tuner::full() const {
     elsewhere += s.elsewhere;
     open += !s.elsewhere && !s.done;
   }
-  if (elsewhere == 0) return slots_.size() >= options_.ahead;
-  return open >= options_.ahead || slots_.size() >= kMostSlots;
+  // With too many at once, an evolutionary search would learn nothing.
+  const std::size_t most =
+      search_.guided() ? std::min(options_.ahead, kLeast + options_.most / 20) : options_.ahead;
+  if (elsewhere == 0) return slots_.size() >= most;
+  return open >= most || slots_.size() >= kMostSlots;
 }
 
 SharedCandidate Tuner::loaded(const KnobValues& values) {
@@ -313,7 +318,9 @@ void Tuner::take_answers() {
       if (i >= benches_.size() || benches_[i].get() != &b) break;  // dropped
     }
     if (i >= benches_.size() || benches_[i].get() != &b) continue;
-    if (const auto why = b.failed())
+    const auto why = b.failed();
+    if (why && stop()) return;  // an interrupt ends workers, too
+    if (why)
       drop(b, *why);
     else
       ++i;
