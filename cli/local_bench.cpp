@@ -107,8 +107,10 @@ std::vector<Answer> LocalBench::answers() {
 
 ChildLimits LocalBench::limits(bool gives_way) const {
   constexpr double share = 0.9;
-  const double memory =
-      options_.memory > 0 ? options_.memory : share * available_memory().value_or(0);
+  double memory = options_.memory;
+  // A device's driver may take any part of the addresses.
+  if (memory == 0 && !is_device(options_.request.target))
+    memory = share * available_memory().value_or(0);
   return {time_limit(), memory, gives_way};
 }
 

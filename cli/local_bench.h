@@ -13,7 +13,8 @@ struct LocalBenchOptions {
   RunRequest request;         // target, sizes, device
   std::size_t processes = 1;  // that compile at the same time
   double limit = 0;           // seconds that each may take; 0: what limit() says
-  double memory = 0;          // bytes that each may take; 0: nine tenths of what is available
+  double memory = 0;  // bytes that each may take; 0: nine tenths of what is available, any on
+                      // devices
 };
 
 /// As many processes as the machine has processors less one, at least one.

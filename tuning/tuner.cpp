@@ -19,12 +19,6 @@ std::string text_of(const KnobValues& values) {
   return out;
 }
 
-bool same_values(const KnobValues& a, const KnobValues& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && same_knob_value(x.second, y.second);
-  });
-}
-
 /// The code in `it took more than 20 s [took-too-long]`.
 std::string code_in(const std::string& reason) {
   const auto at = reason.rfind(" [");
@@ -52,20 +46,26 @@ void Tuner::refresh() {
   same.script = base_.script;
   same.target = base_.target;
   for (Trial& t : database_.added_after(last_, same))
-    if (t.sizes == base_.sizes) trials_.push_back(std::move(t));
+    if (t.sizes == base_.sizes) {
+      by_values_[text_of(t.knobs)].push_back(trials_.size());
+      trials_.push_back(std::move(t));
+    }
 }
 
 std::vector<const Trial*> Tuner::known(const KnobValues& values, const std::string& device) const {
   std::vector<const Trial*> out;
-  for (const Trial& t : trials_)
-    if (t.device == device && same_values(t.knobs, values)) out.push_back(&t);
+  if (const auto it = by_values_.find(text_of(values)); it != by_values_.end())
+    for (const std::size_t i : it->second)
+      if (trials_[i].device == device) out.push_back(&trials_[i]);
   return out;
 }
 
 /// The first one on a device that takes part: a search that goes on takes the same way as before.
 const Trial* Tuner::recorded(const KnobValues& values) const {
-  for (const Trial& t : trials_)
-    if (defaults_.count(t.device) > 0 && same_values(t.knobs, values)) return &t;
+  const auto it = by_values_.find(text_of(values));
+  if (it == by_values_.end()) return nullptr;
+  for (const std::size_t i : it->second)
+    if (defaults_.count(trials_[i].device) > 0) return &trials_[i];
   return nullptr;
 }
 

@@ -259,6 +259,22 @@ TEST_CASE("tune: what the model cannot predict is measured all the same, and sai
   CHECK(has(o.err, "note: bi=1: the model cannot predict this, and leaves it to measuring: "));
 }
 
+TEST_CASE("tune: at a terminal a line has the best so far, the rate and the time that is left") {
+  const TuneFolder t("twice = twice:split_iname('i', lp.knob('bi', {1, 2, 3, 4, 5, 6, 7, 8}))\n");
+  const auto shown = [&](const std::string& more) {
+    return shell("script -qec \"'" + binary() + "' tune k.loop -t t.lua --db t.db " + more +
+                     "\" /dev/null",
+                 t.f.str())
+        .out;
+  };
+  const std::string out = shown("-p n=64 --time 90s");
+  CHECK(has(out, " of 8: "));
+  CHECK(has(out, "; 0 refused, 0 failed, 0 wrong; "));
+  CHECK(has(out, " a second; at most "));
+  CHECK(has(out, " s left\x1b[K"));
+  CHECK(!has(shown("-p n=65 --quiet"), " a second"));
+}
+
 TEST_CASE("tune: what it cannot do") {
   const TuneFolder t(kThree);
   const Outcome missing = t.tune("");
