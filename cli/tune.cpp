@@ -27,6 +27,7 @@ using tuning::Trial;
 using TuneClock = std::chrono::steady_clock;
 
 constexpr std::size_t kAheadOfWorker = 4;  // combinations on their way for each worker
+constexpr std::size_t kLeastForModel = 5;  // trials; fewer do not calibrate it
 constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
 
 struct TuneOptions {
@@ -139,7 +140,7 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
   options.seed = o.seed;
   options.ahead = o.launch.empty() ? bench.processes + 2 : kAheadOfWorker * o.launch.size();
   options.at = k.at;
-  options.looks = o.prune > 0 ? std::min(o.trials, kLooks) : 0;
+  options.looks = o.prune > 0 && o.trials >= kLeastForModel ? std::min(o.trials, kLooks) : 0;
   options.factor = o.prune;
   options.predict_all = !o.report.empty();
   options.predict = [this](const tuning::Candidate& c) { return predicted(c); };

@@ -252,10 +252,10 @@ TEST_CASE("tune: what the model cannot predict is measured all the same, and sai
                      "  <> l = m[i] {id=len}\n"
                      "  for j\n    a[i] = a[i] + 1 {dep=len}\n  end\n"
                      "end\n");
-  const Outcome o = t.tune("-p n=40 --trials 3");
+  const Outcome o = t.tune("-p n=40 --trials 5");
   CAPTURE(o.err);
   CHECK(o.status == 0);
-  CHECK(has(o.out, "trials:   3 ok, 0 refused, 0 failed, 0 wrong; 3 run"));
+  CHECK(has(o.out, "trials:   5 ok, 0 refused, 0 failed, 0 wrong; 5 run"));
   CHECK(has(o.err, "note: bi=1: the model cannot predict this, and leaves it to measuring: "));
 }
 
