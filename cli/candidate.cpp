@@ -1,11 +1,10 @@
 #include "cli/candidate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_output.h"
-#include "runtime/in_child.h"
+#include "runtime/profiles.h"
 #include "runtime/smaller_sizes.h"
 #include "scripts/interrupt.h"
 #include "tuning/device_name.h"
@@ -43,14 +42,14 @@ Json failure(const std::string& code, const std::string& text, const std::string
   return {{"status", "failed"}, {"code", code}, {"reason", text}, {"hint", hint}};
 }
 
-Json run_and_check(const Loaded& loaded, const AttemptOptions& o) {
-  RunRequest timed = o.request;
+Json run_and_check(const Loaded& loaded, const RunRequest& request, bool verify) {
+  RunRequest timed = request;
   timed.time = true;
   timed.least_time = kTimedSeconds;
   timed.most_runs = kTimedRuns;
   std::optional<Verification> checked;
-  if (o.verify) {
-    RunRequest check = o.request;
+  if (verify) {
+    RunRequest check = request;
     check.params = smaller_sizes(loaded.kernel, loaded.original, check.params, kCheckedOperations);
     check.verify = true;
     checked = run_kernel(loaded.kernel, loaded.original, check).verification;
@@ -80,14 +79,32 @@ std::string as_text(const std::function<Json()>& work) {
 
 }  // namespace
 
-Candidate load_candidate(const Common& given, const KnobValues& values) {
+static const LoadedCandidate& made_of(const tuning::Candidate& c) {
+  const auto* made = dynamic_cast<const LoadedCandidate*>(c.made.get());
+  ensure(made != nullptr, "a candidate has a kernel");
+  return *made;
+}
+
+const Loaded& loaded_of(const tuning::Candidate& c) { return made_of(c).loaded; }
+
+const std::vector<UsedScript>& scripts_of(const tuning::Candidate& c) { return made_of(c).scripts; }
+
+std::string script_of(const tuning::Candidate& c) {
+  return replay_script(made_of(c).loaded.kernel, 0, made_of(c).knobs.get());
+}
+
+tuning::Candidate load_candidate(const Common& given, const KnobValues& values) {
   Common common = with_values(given, values);
   common.quiet = true;  // the defaults' run warned
-  Candidate out;
+  tuning::Candidate out;
   try {
-    out.loaded = std::make_unique<Loaded>(load_with_original(common, true));
+    UsedKnobs used;
+    Loaded loaded = load_with_original(common, true, &used);
+    out.made = std::make_shared<LoadedCandidate>(std::move(loaded), common.all_knobs,
+                                                 std::move(used.scripts));
   } catch (const Error& e) {
-    out.refused = dynamic_cast<const Refused*>(&e) != nullptr;
+    out.status = dynamic_cast<const Refused*>(&e) != nullptr ? tuning::Status::Refused
+                                                             : tuning::Status::Failed;
     out.reason = first_line(e.diagnostic().text);
   } catch (const std::exception&) {
     if (!interrupted()) throw;  // an interrupt makes isl fail
@@ -96,34 +113,36 @@ Candidate load_candidate(const Common& given, const KnobValues& values) {
   return out;
 }
 
-Candidate load_default(const Common& given, UsedKnobs& used) {
+tuning::Candidate load_default(const Common& given, UsedKnobs& used) {
   const Common common = with_values(given, {});
-  Candidate out;
+  tuning::Candidate out;
   used.with_hashes = true;
-  out.loaded = std::make_unique<Loaded>(load_with_original(common, true, &used));
+  Loaded loaded = load_with_original(common, true, &used);
+  out.made = std::make_shared<LoadedCandidate>(std::move(loaded), common.all_knobs, used.scripts);
   common.all_knobs->require_declared();
   out.knobs = choices_of(*common.all_knobs);
   return out;
 }
 
-Attempt attempt(const Loaded& loaded, const AttemptOptions& o) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
-  bool late = false;
-  const ChildResult child =
-      run_in_child([&] { return as_text([&] { return run_and_check(loaded, o); }); },
-                   [&] {
-                     const std::chrono::duration<double> took = Clock::now() - start;
-                     late = o.limit > 0 && took.count() > o.limit;
-                     return late || o.stop();
-                   });
-  if (o.stop()) return {.stopped = true};
-  Attempt out;
-  if (child.stopped || child.signal != 0) {
+std::string compile_apart_text(const Loaded& loaded, const RunRequest& request) {
+  return as_text([&] {
+    compile_kernel(loaded.kernel, request);
+    return Json{{"status", "ok"}, {"times", Json::array()}};
+  });
+}
+
+std::string measured_text(const Loaded& loaded, const RunRequest& request, bool verify) {
+  return as_text([&] { return run_and_check(loaded, request, verify); });
+}
+
+tuning::Answer answer_of(const ChildResult& child, double limit) {
+  tuning::Answer out;
+  if (child.stopped || child.ended || child.signal != 0) {
     out.status = tuning::Status::Failed;
-    out.code = late ? "took-too-long" : "run-crashed";
-    out.reason = late ? fmt::format("it took more than {:.0f} s", o.limit)
-                      : fmt::format("the run ended by signal {}", child.signal);
+    out.code = child.late ? "took-too-long" : "run-crashed";
+    out.reason = child.late    ? fmt::format("it took more than {:.3g} s", limit)
+                 : child.ended ? "the run ended its process before it was done"
+                               : fmt::format("the run ended by signal {}", child.signal);
     return out;
   }
   const Json answer = Json::parse(child.text);
@@ -138,18 +157,30 @@ Attempt attempt(const Loaded& loaded, const AttemptOptions& o) {
   return out;
 }
 
-std::string device_of(Target target, int number) {
+namespace {
+
+/// What `work` gives in a child process in which a driver may start.
+std::string from_driver(const std::function<std::string()>& work) {
   const ChildResult child = run_in_child([&] {
-    return as_text([&] {
-      return Json{{"status", "ok"}, {"name", tuning::device_name(target, number)}};
-    });
+    return as_text([&] { return Json{{"status", "ok"}, {"text", work()}}; });
   });
   if (child.signal != 0)
     fail("no-device", {}, "the driver's process ended by signal {}", child.signal);
   const Json answer = Json::parse(child.text);
   if (answer["status"] != "ok")
     throw Error(Diagnostic{answer["code"], answer["reason"], {}, {}, answer["hint"]});
-  return answer["name"];
+  return answer["text"];
+}
+
+}  // namespace
+
+std::string device_of(Target target, int number) {
+  return from_driver([&] { return tuning::device_name(target, number); });
+}
+
+cost::MachineProfile profile_in_child(Target target, int number) {
+  const std::string text = from_driver([&] { return cost::to_json(profile_for(target, number)); });
+  return cost::parse_profile(text, "the profile of this machine");
 }
 
 }  // namespace moonloop::cli

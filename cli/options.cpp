@@ -299,6 +299,11 @@ std::vector<Kernel> load_kernels(const Common& c,
     tune_for({});
   }
   FortranFile fortran;
+  std::vector<UsedScript> ran;
+  options.on_file = [&ran](const std::string& path, const std::string& text) {
+    if (!ran.empty()) ran.back().files.emplace_back(path, text);
+  };
+  if (c.input.ends_with(".lua")) ran.push_back({source->name, source->text});
   if (is_fortran(c.input))
     fortran = parse_fortran(source, fortran_options(c));
   else
@@ -341,11 +346,15 @@ std::vector<Kernel> load_kernels(const Common& c,
   count();
   for (const FortranFile::Transform& t : fortran.transforms) {
     if (!t.kernel.empty() && !c.means(t.kernel)) continue;
+    ran.push_back({"block", t.code});
     kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
     t.kernel.empty() ? note_changed() : count();
   }
   if (file) *file = std::move(fortran);
-  for (const Source* script : scripts) kernels = run_transform_script(script, kernels, options);
+  for (const Source* script : scripts) {
+    ran.push_back({script->name, script->text});
+    kernels = run_transform_script(script, kernels, options);
+  }
   note_changed();
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
@@ -358,6 +367,8 @@ std::vector<Kernel> load_kernels(const Common& c,
   tuned->tell(*options.knobs);
   if (!c.all_knobs) options.knobs->require_declared();
   if (used) used->knobs = *options.knobs;
+  if (used) used->scripts = std::move(ran);
+  if (used && !c.input.ends_with(".lua")) used->before = read_kernels;
   if (used && used->with_hashes) {
     used->kernel = tuned->kernel_hash();
     used->script = tuned->script_hash();
@@ -437,7 +448,8 @@ void report(const Error& e, bool color) {
 bool is_compiler_error(const std::string& code) {
   return code == "no-compiler" || code == "compiler-failed" || code == "compiler-crashed" ||
          code == "cannot-load" || code == "cannot-start" || code == "no-device" ||
-         code == "device-failed" || code == "device-limit" || code == "out-of-device-memory";
+         code == "device-failed" || code == "device-limit" || code == "out-of-device-memory" ||
+         code == "no-worker";
 }
 
 }  // namespace moonloop::cli

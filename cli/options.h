@@ -45,6 +45,12 @@ struct Common {
   }
 };
 
+/// A script that ran, and the files that it loaded: their paths from its folder on, and texts.
+struct UsedScript {
+  std::string name, text;
+  std::vector<std::pair<std::string, std::string>> files = {};
+};
+
 /// The knobs that scripts declared, and by what the database knows this kernel and these scripts
 /// (tuning/hashes.h) where the caller asks for that, which takes time; `kernel` is empty where the
 /// command is about several.
@@ -52,6 +58,8 @@ struct UsedKnobs {
   bool with_hashes = false;
   Knobs knobs = {};
   std::string kernel = {}, script = {};
+  std::vector<UsedScript> scripts = {};  // all that make or transform the kernels, in order
+  std::vector<Kernel> before = {};       // the kernels before them; none where a script makes them
 };
 
 /// What scripts may do and see. Used wherever one runs.

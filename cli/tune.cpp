@@ -1,23 +1,23 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/candidate.h"
 #include "cli/commands.h"
+#include "cli/local_bench.h"
+#include "cli/remote_bench.h"
 #include "cli/run_output.h"
+#include "cli/tune_output.h"
 #include "cli/tuned.h"
+#include "cli/worker.h"
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
 #include "core/order/check_kernel.h"
+#include "cost/predict.h"
 #include "scripts/interrupt.h"
-#include "tuning/database.h"
 
 // `moonloop tune`: tries values of knobs, and keeps what they cost in the database.
 namespace moonloop::cli {
@@ -26,61 +26,46 @@ namespace {
 using tuning::Trial;
 using TuneClock = std::chrono::steady_clock;
 
+constexpr std::size_t kAheadOfWorker = 4;  // combinations on their way for each worker
+constexpr std::size_t kLeastForModel = 5;  // trials; fewer do not calibrate it
+constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
+
 struct TuneOptions {
-  std::string target = "c", time = "10m";
+  std::string target = "c", time = "10m", trial_time, trial_memory, report;
+  double prune = 3;
+  std::vector<std::string> launch;  // commands that start workers
+  bool worker = false;
   std::size_t trials = 100;
   std::uint64_t seed = 1;
   bool json = false;
 };
 
-/// `90`, `90s`, `10m`, `2h`: seconds.
-double seconds_of(const std::string& text) {
-  std::string number = text;
-  double unit = 1;
-  if (!number.empty() && (number.back() == 's' || number.back() == 'm' || number.back() == 'h')) {
-    unit = number.back() == 's' ? 1 : number.back() == 'm' ? 60 : 3600;
-    number.pop_back();
-  }
+/// The number in `text` times the unit that follows it; nothing where it is not a positive one.
+std::optional<double> with_unit(const std::string& text,
+                                const std::map<std::string, double>& units) {
+  const std::size_t end = text.find_first_not_of("0123456789.");
+  const auto unit = units.find(end == std::string::npos ? "" : text.substr(end));
   double value = 0;
-  if (!CLI::detail::lexical_cast(number, value) || !std::isfinite(value) || value <= 0)
-    throw CLI::ValidationError("--time", "`" + text + "` is not a time, such as 90s, 10m or 2h");
-  return value * unit;
+  if (unit == units.end() || !CLI::detail::lexical_cast(text.substr(0, end), value) ||
+      !std::isfinite(value) || value <= 0)
+    return std::nullopt;
+  return value * unit->second;
 }
 
-std::string knob_options(const KnobValues& values) {
-  std::vector<std::string> out;
-  for (const auto& [name, value] : values) {
-    const std::string text = knob_text(value);
-    const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
-      return std::isalnum(c) || c == '_' || c == '-' || c == '.';
-    });
-    std::string quoted;
-    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    out.push_back(fmt::format("--knob {}={}", name, plain ? text : "'" + quoted + "'"));
-  }
-  return fmt::format("{}", fmt::join(out, " "));
+/// `90`, `90s`, `10m`, `2h`: seconds.
+double seconds_of(const std::string& option, const std::string& text) {
+  const auto out = with_unit(text, {{"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}});
+  if (!out)
+    throw CLI::ValidationError(option, "`" + text + "` is not a time, such as 90s, 10m or 2h");
+  return *out;
 }
 
-struct Counts {
-  std::size_t ok = 0, refused = 0, failed = 0, wrong = 0;
-  std::size_t known = 0;  // of these, from the database
-
-  void add(tuning::Status s) {
-    switch (s) {
-      case tuning::Status::Ok: ++ok; return;
-      case tuning::Status::Failed: ++failed; return;
-      case tuning::Status::Refused: ++refused; return;
-      case tuning::Status::Wrong: ++wrong; return;
-    }
-  }
-  std::size_t all() const { return ok + refused + failed + wrong; }
-};
-
-/// What all candidates are measured against gives wrong results.
-class WrongDefault : public Error {
- public:
-  using Error::Error;
-};
+/// `500M`, `4G`: bytes.
+double bytes_of(const std::string& option, const std::string& text) {
+  const auto out = with_unit(text, {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}});
+  if (!out) throw CLI::ValidationError(option, "`" + text + "` is not a size, such as 500M or 4G");
+  return *out;
+}
 
 class Tuning {
  public:
@@ -88,35 +73,26 @@ class Tuning {
   int run();
 
  private:
-  enum class Ending { All, Trials, Time, Interrupt };
-
   bool stop() const { return interrupted() || TuneClock::now() >= deadline_; }
-  std::string text_of(Ending e) const;
-  std::vector<const Trial*> all_known(const KnobValues& values) const;
-  const Trial* known(const KnobValues& values) const;
-  Trial tried(Candidate& c);
-  void note(const Trial& t);
+  tuning::SharedCandidate load(const KnobValues& values);
+  std::optional<double> predicted(const tuning::Candidate& c);
+  void tell(const tuning::Tried& t);
   void progress();
   void search();
-  bool time_with_default(const Trial& t);
-  void compare();
-  void print() const;
+  bool time_with_default(const Trial& of_default, const Trial& t);
+  TunedDevice compared(const std::string& device);
+  void write_report();
 
   Common common_;
   const TuneOptions& o_;
   const TuneClock::time_point start_ = TuneClock::now();
   const TuneClock::time_point deadline_;
-  Trial base_;  // what all trials have in common
-  std::vector<Trial> recorded_;
-  AttemptOptions attempt_;
-  std::unique_ptr<tuning::Database> database_;
-  std::unique_ptr<tuning::Search> search_;
-  Candidate default_;
-  Span at_;  // of the kernel
-  Counts counts_;
-  Ending ending_ = Ending::All;
-  std::optional<Trial> of_default_, best_;
-  bool compared_ = false;  // the two in one run, by turns
+  tuning::SharedCandidate default_;
+  std::optional<cost::MachineProfile> profile_;
+  bool cannot_predict_ = false;  // the user was told
+  std::unique_ptr<tuning::Tuner> tuner_;
+  TuneResult result_;
+  double best_ = INFINITY;  // seconds, of those that were told
   TuneClock::time_point told_{};
 };
 
@@ -124,102 +100,105 @@ Tuning::Tuning(const Common& common, const TuneOptions& o)
     : common_(common),
       o_(o),
       deadline_(start_ + std::chrono::duration_cast<TuneClock::duration>(
-                             std::chrono::duration<double>(seconds_of(o.time)))) {
+                             std::chrono::duration<double>(seconds_of("--time", o.time)))) {
   for (const std::string& path : common.transforms)
     if (path == "-") throw CLI::ValidationError("-t", "`tune` reads the scripts several times");
   if (common.input == "-")
     throw CLI::ValidationError("INPUT", "`tune` reads the input several times");
+  LocalBenchOptions bench;
+  bench.processes = compiling_processes();
+  if (!o.trial_time.empty()) bench.limit = seconds_of("--trial-time", o.trial_time);
+  if (!o.trial_memory.empty()) bench.memory = bytes_of("--trial-memory", o.trial_memory);
   const Target target = target_option(o.target);
   common_.target = target;
   UsedKnobs used;
-  default_ = load_default(common_, used);
-  const Kernel& k = default_.loaded->kernel;
-  if (default_.knobs.empty())
+  default_ = std::make_shared<tuning::Candidate>(load_default(common_, used));
+  const Loaded& loaded = loaded_of(*default_);
+  const Kernel& k = loaded.kernel;
+  if (default_->knobs.empty())
     throw Error(Diagnostic{"no-knobs",
                            fmt::format("no script of kernel `{}` declares a knob", k.name),
                            {k.at, {}},
                            {},
                            "`lp.knob(\"size\", {16, 32, 64})` declares one"});
-  at_ = k.at;
   const auto scalars =
-      read_scalars(complete(k), common_.params, scalar_names(complete(default_.loaded->original)));
-  base_.kernel = used.kernel;
-  base_.script = used.script;
-  base_.name = k.name;
-  base_.target = to_string(target);
-  base_.device = device_of(target, common_.device);
-  base_.sizes = integers_of(scalars);
-  base_.version = MOONLOOP_VERSION;
-  if (!is_device(target)) {
-    base_.compiler = (target == Target::Ispc ? find_ispc_compiler() : find_c_compiler()).version;
-    base_.flags = fmt::format("{}", fmt::join(compile_flags(target, {}), " "));
+      read_scalars(complete(k), common_.params, scalar_names(complete(loaded.original)));
+  Trial& base = result_.base;
+  base.kernel = used.kernel;
+  base.script = used.script;
+  base.name = k.name;
+  base.target = to_string(target);
+  base.sizes = integers_of(scalars);
+  tuning::Place place;
+  if (o.launch.empty()) place = place_here(target, common_.device);
+  base.device = o.launch.empty() ? place.device : "no worker";
+  bench.request.target = target;
+  bench.request.params = common_.params;
+  bench.request.device = common_.device;
+  tuning::TunerOptions options;
+  options.most = o.trials;
+  options.seed = o.seed;
+  options.ahead = o.launch.empty() ? bench.processes + 2 : kAheadOfWorker * o.launch.size();
+  options.at = k.at;
+  options.looks = o.prune > 0 && o.trials >= kLeastForModel ? std::min(o.trials, kLooks) : 0;
+  options.factor = o.prune;
+  options.predict_all = !o.report.empty();
+  options.predict = [this](const tuning::Candidate& c) { return predicted(c); };
+  options.load = [this](const KnobValues& values) { return load(values); };
+  options.stop = [this] { return stop(); };
+  options.tried = [this](const tuning::Tried& t) { tell(t); };
+  options.idle = [this] { progress(); };
+  options.note = [this](const std::string& text) {
+    if (!common_.quiet)
+      fmt::print(stderr, "{}note: {}\n", ::isatty(STDERR_FILENO) != 0 ? "\r\x1b[K" : "", text);
+  };
+  tuner_ = std::make_unique<tuning::Tuner>(base, database_path(common_), options);
+  if (o.launch.empty()) {
+    tuner_->add(std::make_unique<LocalBench>(place, bench));
+    return;
   }
-  attempt_.request.target = target;
-  attempt_.request.params = common_.params;
-  attempt_.request.device = common_.device;
-  attempt_.stop = [this] { return stop(); };
-  database_ =
-      std::make_unique<tuning::Database>(database_path(common_), tuning::Database::Mode::Write);
-  tuning::Filter same;
-  same.kernel = base_.kernel;
-  same.script = base_.script;
-  same.target = base_.target;
-  same.device = base_.device;
-  for (Trial& t : database_->list(same))
-    if (t.sizes == base_.sizes) recorded_.push_back(std::move(t));
-  search_ = std::make_unique<tuning::Search>(o.trials, o.seed);
+  tuning::WorkerTask task = task_of(common_, *default_, used);
+  task.seconds = bench.limit;
+  task.memory = bench.memory;
+  for (std::size_t i = 0; i < o.launch.size(); ++i)
+    tuner_->add(std::make_unique<RemoteBench>(i + 1, o.launch[i], task));
 }
 
-/// Trials of these values at these sizes, in order.
-std::vector<const Trial*> Tuning::all_known(const KnobValues& values) const {
-  std::vector<const Trial*> out;
-  for (const Trial& t : recorded_)
-    if (std::equal(t.knobs.begin(), t.knobs.end(), values.begin(), values.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.first == b.first && same_knob_value(a.second, b.second);
-                   }))
-      out.push_back(&t);
-  return out;
+tuning::SharedCandidate Tuning::load(const KnobValues& values) {
+  if (values.empty()) return default_;
+  return std::make_shared<tuning::Candidate>(load_candidate(common_, values));
 }
 
-/// The first one: a search that goes on takes the same way as before.
-const Trial* Tuning::known(const KnobValues& values) const {
-  const std::vector<const Trial*> all = all_known(values);
-  return all.empty() ? nullptr : all.front();
-}
-
-/// A trial of `c`, recorded, unless stop() held meanwhile. Fails where the defaults do.
-Trial Tuning::tried(Candidate& c) {
-  Trial t = base_;
-  t.knobs = tuning::values_of(c.knobs);
-  if (!c.loaded) {
-    t.status = c.refused ? tuning::Status::Refused : tuning::Status::Failed;
-    t.reason = c.reason;
-  } else {
-    const Attempt a = attempt(*c.loaded, attempt_);
-    if (a.stopped) return t;
-    t.status = a.status;
-    t.times = a.times;
-    t.reason = a.reason.substr(0, a.reason.find('\n'));
-    if (!of_default_ && a.status == tuning::Status::Failed)
-      throw Error(Diagnostic{a.code, a.reason, {at_, {}}, {}, a.hint});
+/// On devices times of runs are without copies.
+std::optional<double> Tuning::predicted(const tuning::Candidate& c) {
+  const Target target = *common_.target;
+  if (!profile_) profile_ = profile_in_child(target, common_.device);
+  try {
+    return cost::predict(loaded_of(c).kernel, target, result_.base.sizes, *profile_,
+                         {.trips = {}, .resident = true})
+        .seconds;
+  } catch (const Error& e) {
+    if (!cannot_predict_ && !common_.quiet)
+      fmt::print(stderr,
+                 "note: {}: the model cannot predict this, and leaves it to measuring: {}\n",
+                 knobs_text(tuning::values_of(c.knobs)), e.diagnostic().text);
+    cannot_predict_ = true;
+    return std::nullopt;
   }
-  t.date = tuning::utc_date();
-  database_->record(t);
-  recorded_.push_back(t);
-  return t;
 }
 
-void Tuning::note(const Trial& t) {
-  if (common_.quiet) return;
+void Tuning::tell(const tuning::Tried& tried) {
+  const Trial& t = tried.trial;
   const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  const char* const clear = terminal ? "\r\x1b[K" : "";
+  const bool better = t.status == tuning::Status::Ok && t.median() < best_;
+  if (better) best_ = t.median();
+  if (common_.quiet) return;
   if (t.status == tuning::Status::Failed || t.status == tuning::Status::Wrong)
-    fmt::print(stderr, "{}note: {}: {}: {}\n", clear, knobs_text(t.knobs),
+    fmt::print(stderr, "{}note: {}: {}: {}\n", terminal ? "\r\x1b[K" : "", knobs_text(t.knobs),
                tuning::to_string(t.status), t.reason);
-  const bool better = t.status == tuning::Status::Ok && (!best_ || t.median() < best_->median());
+  const tuning::Counts& n = tuner_->counts();
   if (better && !terminal)
-    fmt::print(stderr, "{} of {}: {}  {}\n", search_->measured_so_far(), search_->expected(),
+    fmt::print(stderr, "{} of {}: {}  {}\n", n.all() - n.refused, tuner_->state().expected(),
                duration(t.median()), knobs_text(t.knobs));
 }
 
@@ -229,160 +208,91 @@ void Tuning::progress() {
   const auto now = TuneClock::now();
   if (common_.quiet || ::isatty(STDERR_FILENO) == 0 || now - told_ < often) return;
   told_ = now;
-  const std::chrono::duration<double> gone = now - start_, left = deadline_ - now;
-  const auto done = static_cast<double>(search_->measured_so_far());
-  const double rest = static_cast<double>(search_->expected()) - done;
-  const double seconds = std::min(left.count(), done > 0 ? gone.count() / done * rest : INFINITY);
-  fmt::print(stderr, "\r{} of {}: {}; {} refused, {} failed, {} wrong; at most {:.0f} s left\x1b[K",
-             search_->measured_so_far(), search_->expected(),
-             best_ ? "best " + duration(best_->median()) : "no best yet", counts_.refused,
-             counts_.failed, counts_.wrong, seconds);
+  TuneProgress p;
+  p.counts = tuner_->counts();
+  p.expected = tuner_->state().expected();
+  p.best = std::isfinite(best_) ? best_ : 0;
+  p.gone = std::chrono::duration<double>(now - start_).count();
+  p.left = std::chrono::duration<double>(deadline_ - now).count();
+  fmt::print(stderr, "\r{}\x1b[K", progress_text(p));
   std::fflush(stderr);
 }
 
 void Tuning::search() {
-  ending_ = Ending::Trials;
-  while (const auto values = search_->next()) {
-    Candidate c = of_default_ ? load_candidate(common_, *values) : std::move(default_);
-    if (stop()) break;
-    if (!search_->declared(c.knobs)) continue;
-    const Trial* before = known(tuning::values_of(c.knobs));
-    if (before && !of_default_ && before->status != tuning::Status::Ok) before = nullptr;
-    const Trial t = before ? *before : tried(c);
-    if (!before && t.date.empty()) break;  // stopped
-    if (before) ++counts_.known;
-    counts_.add(t.status);
-    t.status == tuning::Status::Refused ? search_->refused() : search_->measured(t.median());
-    note(t);
-    if (!of_default_) {
-      of_default_ = t;
-      if (t.status == tuning::Status::Wrong)
-        throw WrongDefault(Diagnostic{
-            "wrong-results",
-            fmt::format("with the defaults of its knobs, kernel `{}` gives other results than "
-                        "before its transforms: {}",
-                        t.name, t.reason),
-            {at_, {}},
-            {},
-            "`moonloop run --verify` tells more"});
-      // What hangs is ended; what is slower, or takes longer to compile, has the time for it.
-      double timed = 0;
-      for (const double seconds : t.times) timed += seconds;
-      attempt_.limit = 20 + 10 * timed;
-    }
-    if (t.status == tuning::Status::Ok && (!best_ || t.median() < best_->median())) best_ = t;
-    progress();
-  }
-  if (stop())
-    ending_ = interrupted() ? Ending::Interrupt : Ending::Time;
-  else if (search_->tried_all())
-    ending_ = Ending::All;
+  tuner_->search();
+  result_.ending = interrupted()                   ? TuneEnding::Interrupt
+                   : TuneClock::now() >= deadline_ ? TuneEnding::Time
+                   : tuner_->tried_all()           ? TuneEnding::All
+                                                   : TuneEnding::Trials;
 }
 
 /// Times the defaults and `t` by turns, and records both. False where a run gave no time.
-bool Tuning::time_with_default(const Trial& t) {
+bool Tuning::time_with_default(const Trial& of_default, const Trial& t) {
   constexpr int turns = 3;
-  std::array<Trial, 2> both{*of_default_, t};
-  std::array<Candidate, 2> candidates;
-  for (std::size_t i = 0; i < 2; ++i) {
-    candidates[i] = load_candidate(common_, both[i].knobs);
-    if (!candidates[i].loaded) return false;  // an interrupt
-    both[i].times.clear();
-  }
+  std::vector<Trial> both{of_default, t};
+  for (Trial& each : both) each.times.clear();
   for (int turn = 0; turn < turns; ++turn)
-    for (std::size_t i = 0; i < 2; ++i) {
-      const Attempt a = attempt(*candidates[i].loaded, attempt_);
-      if (a.stopped || a.status != tuning::Status::Ok) return false;
-      both[i].times.insert(both[i].times.end(), a.times.begin(), a.times.end());
+    for (Trial& each : both) {
+      // The time for the search may be over.
+      const auto timed = tuner_->timed(each, interrupted);
+      if (!timed) return false;
+      std::vector<double> times = each.times;
+      each = *timed;
+      each.times.insert(each.times.begin(), times.begin(), times.end());
     }
-  for (Trial& each : both) {
-    each.date = tuning::utc_date();
-    recorded_.push_back(each);
-  }
-  database_->add({both[0], both[1]});
+  tuner_->record(both);
   return true;
 }
 
 /// The best trial is one that was lucky, perhaps: it is timed once more, by turns with the
 /// defaults, until the best is one for which that was done.
-void Tuning::compare() {
+TunedDevice Tuning::compared(const std::string& device) {
   constexpr int most = 8;
-  tuning::Query q{base_.kernel, base_.script, "", base_.target, base_.device, base_.sizes, {}};
+  const Trial& base = result_.base;
+  TunedDevice out{tuner_->defaults().at(device), tuner_->best().at(device)};
+  tuning::Query q{base.kernel, base.script, "", base.target, device, base.sizes, {}};
   for (const auto& [name, value] : common_.knobs) q.fixed[name] = value;
-  const bool ran = counts_.all() > counts_.known;
-  attempt_.verify = false;
-  attempt_.stop = interrupted;  // the time for the search may be over
-  std::set<std::string> timed{knobs_text(of_default_->knobs)};
+  const bool ran = tuner_->counts().all() > tuner_->counts().known;
+  std::set<std::string> timed{knobs_text(out.of_default.knobs)};
   for (int i = 0; i < most; ++i) {
-    best_ = database_->best(q);  // that `run` will take
-    if (interrupted() || timed.count(knobs_text(best_->knobs)) > 0) break;
-    if (!ran && all_known(best_->knobs).size() > 1) break;  // by an earlier call
-    if (!time_with_default(*best_)) break;
-    timed.insert(knobs_text(best_->knobs));
+    out.best = *tuner_->database().best(q);  // that `run` will take
+    if (interrupted() || timed.count(knobs_text(out.best.knobs)) > 0) break;
+    if (!ran && tuner_->known(out.best.knobs, device).size() > 1) break;  // by an earlier call
+    if (!time_with_default(out.of_default, out.best)) break;
+    timed.insert(knobs_text(out.best.knobs));
   }
-  compared_ = all_known(best_->knobs).size() > 1;
-  of_default_ = *all_known(of_default_->knobs).back();
+  out.compared = tuner_->known(out.best.knobs, device).size() > 1;
+  out.of_default = *tuner_->known(out.of_default.knobs, device).back();
+  return out;
 }
 
-std::string Tuning::text_of(Ending e) const {
-  switch (e) {
-    case Ending::All: return "all combinations";
-    case Ending::Trials: return "more combinations are left";
-    case Ending::Time: return "the time is over";
-    case Ending::Interrupt: return "interrupted";
+void Tuning::write_report() {
+  std::vector<std::pair<std::string, std::string>> scripts;
+  if (common_.input.ends_with(".lua") || is_fortran(common_.input))
+    scripts.emplace_back(common_.input, read_source(common_.input)->text);
+  for (const std::string& path : common_.transforms)
+    scripts.emplace_back(path, read_source(path)->text);
+  for (TunedDevice& d : result_.devices) {
+    const tuning::SharedCandidate c = load(d.best.knobs);
+    if (c->made) d.script = script_of(*c);
   }
-  throw InternalError("unknown ending of a tuning");
-}
-
-void Tuning::print() const {
-  const Counts& n = counts_;
-  if (o_.json) {
-    using Json = nlohmann::ordered_json;
-    Json out{{"kernel", base_.name}, {"target", base_.target}, {"device", base_.device}};
-    out["sizes"] = base_.sizes;
-    const auto knobs = [](const Trial& t) { return Json::parse(to_json_line(t))["knobs"]; };
-    if (best_) {
-      out["default"] = {{"median", of_default_->median()}, {"knobs", knobs(*of_default_)}};
-      out["best"] = {{"median", best_->median()},
-                     {"knobs", knobs(*best_)},
-                     {"options", knob_options(best_->knobs)}};
-      out["speed_up"] = of_default_->median() / best_->median();
-      out["compared"] = compared_;
-    }
-    out["trials"] = {{"ok", n.ok},       {"refused", n.refused}, {"failed", n.failed},
-                     {"wrong", n.wrong}, {"known", n.known},     {"run", n.all() - n.known}};
-    out["all"] = ending_ == Ending::All;
-    out["interrupted"] = ending_ == Ending::Interrupt;
-    write_output("-", out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-    return;
-  }
-  std::string out = fmt::format("{} on {}, {}{}{}\n", base_.name, base_.target, base_.device,
-                                base_.sizes.empty() ? "" : ", ", sizes_text(base_.sizes));
-  if (best_) {
-    out += fmt::format("default:  {}  {}\n", duration(of_default_->median()),
-                       knobs_text(of_default_->knobs));
-    out += fmt::format("best:     {}  {}\n", duration(best_->median()), knobs_text(best_->knobs));
-    out += fmt::format("speed-up: {:.2f}\n", of_default_->median() / best_->median());
-    out += fmt::format("knobs:    {}\n", knob_options(best_->knobs));
-  }
-  out +=
-      fmt::format("trials:   {} ok, {} refused, {} failed, {} wrong; {} run, {} known; {}\n", n.ok,
-                  n.refused, n.failed, n.wrong, n.all() - n.known, n.known, text_of(ending_));
-  write_output("-", out);
+  write_output(o_.report, tune_report(result_, tuner_->history(), scripts));
 }
 
 int Tuning::run() {
   try {
     const CatchInterrupts catching;  // the second one ends the program
     search();
-    if (best_) compare();
-    if (interrupted()) ending_ = Ending::Interrupt;
-  } catch (const WrongDefault& e) {
+    for (const auto& [device, best] : tuner_->best()) result_.devices.push_back(compared(device));
+    if (interrupted()) result_.ending = TuneEnding::Interrupt;
+  } catch (const tuning::WrongDefault& e) {
     report(e, common_.color);
     return kDifference;
   }
   if (!common_.quiet && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\x1b[K");
-  print();
+  result_.counts = tuner_->counts();
+  if (!o_.report.empty()) write_report();
+  write_output("-", o_.json ? tune_json(result_) : tune_text(result_));
   return kDone;
 }
 
@@ -407,12 +317,50 @@ void add_tune(CLI::App& app, Common& common, std::function<int()>& action) {
   command->add_option("--time", o->time, "how long to search at most: 90s, 10m, 2h")
       ->type_name("TIME")
       ->capture_default_str();
+  command
+      ->add_option("--trial-time", o->trial_time,
+                   "how long a compilation or a run of one combination may take; 20 s and ten "
+                   "times what the defaults took if not told")
+      ->type_name("TIME");
+  command
+      ->add_option("--trial-memory", o->trial_memory,
+                   "how much memory it may take: 500M, 4G; nine tenths of what is available if not "
+                   "told")
+      ->type_name("SIZE");
   command->add_option("--seed", o->seed, "of the search, where it does not try all combinations")
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--prune", o->prune,
+                   "where not all combinations are measured: leave out those that the model "
+                   "predicts to be slower than the best by more than this factor; 0: none")
+      ->type_name("FACTOR")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--report", o->report,
+                   "write a page, which needs nothing else: trials over time, predicted against "
+                   "measured times, each knob's effect, the best script")
+      ->type_name("FILE.html");
   command->add_flag("--json", o->json, "print one JSON object");
-  command->callback(
-      [&common, &action, o] { action = [&common, o] { return Tuning(common, *o).run(); }; });
+  command
+      ->add_option("--launch", o->launch,
+                   "measure by a worker that this command of the shell starts, such as `ssh host "
+                   "moonloop tune --worker`, and not here; repeatable")
+      ->type_name("COMMAND")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--worker", o->worker,
+                    "take combinations as JSON lines on standard input, measure them, and answer "
+                    "on standard output; without INPUT");
+  command->get_option("INPUT")->required(false);
+  command->callback([&common, &action, o] {
+    if (!o->worker && common.input.empty()) throw CLI::RequiredError("INPUT");
+    if (o->worker && !common.input.empty())
+      throw CLI::ValidationError("--worker", "a worker takes no INPUT");
+    action = [&common, o] { return o->worker ? run_worker(common) : Tuning(common, *o).run(); };
+  });
 }
 
 }  // namespace moonloop::cli

@@ -8,6 +8,7 @@
 #include "core/model/print.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
+#include "reports/page.h"
 #include "reports/report.h"
 #include "reports/statement_counts.h"
 #include "reports/view_code.h"
@@ -437,14 +438,7 @@ std::string view_data(const Kernel& original, const Kernel& k, const Integers& s
 
 std::string view_page(const Kernel& original, const Kernel& k, const Integers& sizes,
                       const std::function<void(const std::string&)>& progress) {
-  std::string data;
-  for (const char c : view_data(original, k, sizes, progress))  // no end of the script in it
-    data += c == '<' ? "\\u003c" : std::string(1, c);
-  std::string page = view_template();
-  const std::string mark = "/*DATA*/null";
-  const std::size_t at = page.find(mark);
-  ensure(at != std::string::npos, "a page without a place for its data");
-  return page.replace(at, mark.size(), data);
+  return with_data(view_template(), view_data(original, k, sizes, progress));
 }
 
 }  // namespace moonloop

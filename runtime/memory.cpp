@@ -113,8 +113,12 @@ std::optional<double> available_memory() {
     const double used = line_of("/proc/self/status", "VmSize").value_or(0);
     bounded(static_cast<double>(limit.rlim_cur) - used);
   }
+  if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    bounded(static_cast<double>(limit.rlim_cur) - private_memory());
   return least;
 }
+
+double private_memory() { return line_of("/proc/self/status", "VmData").value_or(0); }
 
 RunBytes bytes_of_run(const Kernel& k, const Kernel& original, const Integers& values,
                       const RunKind& kind) {

@@ -11,6 +11,9 @@ namespace moonloop {
 /// Bytes that this process may still take: the least of the system's available memory and what its
 /// control group and its limits leave. Nothing where none of them is known.
 std::optional<double> available_memory();
+/// Bytes of memory that this process alone can write, which the limit RLIMIT_DATA counts; what is
+/// only reserved, as drivers of devices do, is not part of it.
+double private_memory();
 
 /// The memory that a run needs at the same time, in bytes.
 struct RunBytes {

@@ -426,4 +426,15 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   return out;
 }
 
+void compile_kernel(const Kernel& k, const RunRequest& request) {
+  const Program program = generate(k, request.target, {.check_claims = request.check_claims});
+  if (!program.device) {
+    Executable(program, request.compile);
+    return;
+  }
+  const std::unique_ptr<Device> device = open_device(request.target, request.device);
+  check_limits(program, *device);
+  device->compile(program, {.contract = request.compile.contract});
+}
+
 }  // namespace moonloop

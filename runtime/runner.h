@@ -70,4 +70,8 @@ struct RunResult {
 /// arrays differ in type or shape, or they write none that both have.
 RunResult run_kernel(const Kernel& k, const Kernel& original, const RunRequest& request);
 
+/// Generates and compiles what run_kernel() would, so that it finds it in the cache. Fails as that
+/// does until then.
+void compile_kernel(const Kernel& k, const RunRequest& request);
+
 }  // namespace moonloop

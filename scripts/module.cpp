@@ -175,8 +175,7 @@ int parse_fortran_function(lua_State* L, State& s) {
 
 int load_function(lua_State* L, State& s) {
   const std::string path = beside_script(s, check_text(L, 1));
-  std::string text;
-  if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  std::string text = read_for_script(s, path);
   if (is_fortran(path)) return push_fortran(L, s, path, std::move(text));
   spend_on(L, s, text);
   const State::Pause pause(s);
@@ -256,6 +255,15 @@ int push_kernels(lua_State* L, std::vector<Kernel> all) {
 std::string beside_script(const State& state, const std::string& path) {
   if (path.starts_with("/") || state.directory().empty()) return path;
   return state.directory() + "/" + path;
+}
+
+std::string read_for_script(const State& state, const std::string& path) {
+  std::string text;
+  if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  const std::string folder = state.directory().empty() ? "" : state.directory() + "/";
+  if (state.options().on_file)
+    state.options().on_file(path.starts_with(folder) ? path.substr(folder.size()) : path, text);
+  return text;
 }
 
 namespace {

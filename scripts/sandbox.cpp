@@ -21,8 +21,7 @@ void remove_fields(lua_State* L, const char* library, std::initializer_list<cons
 
 /// Compiles a file next to the script; leaves the function on the stack.
 void load_file(lua_State* L, State& s, const std::string& path) {
-  std::string text;
-  if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  std::string text = read_for_script(s, path);
   s.spend(L, kCompile * static_cast<std::int64_t>(text.size()));
   if (text.starts_with("#")) text.insert(0, "--");
   const Source* source = add_source(path, text);

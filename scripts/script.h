@@ -41,6 +41,8 @@ struct ScriptOptions {
   std::function<bool()> interrupted = {};  // called often: whether the user wants the script to
                                            // stop
   std::function<void(const std::string&)> on_setting = {};  // called for each name read in lp.args
+  /// Called for each file that the script loads: its path from `directory` on, and its text.
+  std::function<void(const std::string&, const std::string&)> on_file = {};
   WarningSink warn = {};
   std::shared_ptr<Knobs> knobs = {};  // of all scripts of a command; none: each script has its own
   std::shared_ptr<lua::Account> account = {};  // of the script that runs this one; else a new one

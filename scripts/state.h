@@ -190,5 +190,7 @@ std::vector<std::string> module_names();
 int push_kernels(lua_State* L, std::vector<Kernel> all);
 /// `path` as a script means it: relative to the script's folder.
 std::string beside_script(const State& state, const std::string& path);
+/// Reads a file for a script, and tells ScriptOptions::on_file. Fails `cannot-read`.
+std::string read_for_script(const State& state, const std::string& path);
 
 }  // namespace moonloop::lua

@@ -376,13 +376,22 @@ std::vector<std::string> Database::devices(const Query& q) const {
 }
 
 std::vector<Trial> Database::list(const Filter& f) const {
+  std::int64_t last = 0;
+  return added_after(last, f);
+}
+
+std::vector<Trial> Database::added_after(std::int64_t& last, const Filter& f) const {
   if (number_of(*file_, "SELECT count(*) FROM sqlite_schema") == 0) return {};
   const auto [condition, values] = condition_of(f);
-  Statement s(*file_, "SELECT trial FROM trials WHERE " + condition + " ORDER BY id");
+  Statement s(*file_, fmt::format("SELECT trial, id FROM trials WHERE id > {} AND {} ORDER BY id",
+                                  last, condition));
   int index = 0;
   for (const std::string& v : values) s.bind(++index, v);
   std::string lines;
-  while (s.step(*file_)) lines += s.text(0) + "\n";
+  while (s.step(*file_)) {
+    lines += s.text(0) + "\n";
+    last = std::stoll(s.text(1));
+  }
   return trials_of(file_->path, lines);
 }
 

@@ -77,6 +77,9 @@ class Database {
 
   /// In the order in which they were added.
   std::vector<Trial> list(const Filter& f = {}) const;
+  /// Those that were added after the trial number `last`, which becomes that of the last one; 0:
+  /// all.
+  std::vector<Trial> added_after(std::int64_t& last, const Filter& f = {}) const;
   /// Removes them in one transaction, and returns how many. Fails as record().
   std::size_t prune(const Filter& f);
 

@@ -24,11 +24,29 @@ KnobValues values_of(const std::vector<Choice>& knobs) {
 }
 
 std::optional<KnobValues> Search::next() {
-  if (measured_ >= most_) return std::nullopt;
+  looking_ = false;
+  if (measured_ + turns_ >= most_) return std::nullopt;
   if (!begun_) {
     begun_ = true;
     fixed_ = 0;
     return KnobValues{};
+  }
+  if (guided_ && looks_ > 0) {
+    if (auto values = to_look_at()) {
+      looking_ = true;
+      return values;
+    }
+    looks_ = 0;
+    std::stable_sort(ranked_.begin(), ranked_.end(),
+                     [](const Looked& a, const Looked& b) { return a.predicted < b.predicted; });
+    if (!ranked_.empty()) first_changes_ = 0;
+  }
+  if (!ranked_.empty() && from_ranked_ < std::max<std::size_t>(most_ / 2, 1)) {
+    ++from_ranked_;
+    KnobValues values = std::move(ranked_.front().values);
+    ranked_.pop_front();
+    fixed_.reset();
+    return values;
   }
   if (open_.empty()) return std::nullopt;
   if (guided_ && first_changes_ == 0)
@@ -38,6 +56,33 @@ std::optional<KnobValues> Search::next() {
     }
   if (first_changes_ > 0) --first_changes_;
   return from_branch();
+}
+
+/// Changes of the defaults, at most for half of the looks, then values of which each is a random
+/// one; nothing when there were `looks_`, or all of them seem to be known.
+std::optional<KnobValues> Search::to_look_at() {
+  if (looked_ >= looks_) return std::nullopt;
+  if (looked_first_ < std::min(first_changes_, looks_ / 2)) return open_[looked_first_++].values;
+  for (int i = 0; i < kPatience && !shapes_.empty(); ++i) {
+    KnobValues values;
+    for (const Choice& k : shapes_[below(shapes_.size())])
+      values[k.name] = k.values[below(k.values.size())];
+    const std::string key = key_of(values);
+    if (seen_.count(key) == 0 && looked_at_.insert(key).second) return values;
+  }
+  return std::nullopt;
+}
+
+void Search::looked(const std::vector<Choice>& knobs, std::optional<double> predicted) {
+  ++looked_;
+  const KnobValues values = values_of(knobs);
+  const bool fresh = std::none_of(ranked_.begin(), ranked_.end(), [&](const Looked& l) {
+    return key_of(l.values) == key_of(values);
+  });
+  if (!predicted || !fresh) return;
+  looked_at_.insert(key_of(values));
+  ranked_.push_back({values, *predicted});
+  shapes_.push_back(knobs);
 }
 
 KnobValues Search::from_branch() {
@@ -61,23 +106,26 @@ bool Search::declared(const std::vector<Choice>& knobs) {
       before[knobs[i].name] = knobs[i].chosen;
     }
   }
-  guided_ = guided_ || measured_ + 1 + open_.size() > most_;
+  guided_ = guided_ || measured_ + turns_ + 1 + open_.size() > most_;
   if (defaults) first_changes_ = std::min(open_.size(), most_ / 2);
   current_ = knobs;
   const bool fresh = seen_.insert(key_of(values_of(knobs))).second;
   in_vain_ = fresh ? 0 : in_vain_ + 1;
+  if (fresh && looks_ > 0) shapes_.push_back(knobs);
+  if (fresh) ++turns_;
   return fresh;
 }
 
-void Search::measured(double cost) {
+void Search::measured(const std::vector<Choice>& knobs, double cost) {
+  --turns_;
   ++measured_;
   if (!std::isfinite(cost)) return;
   const auto at = std::upper_bound(best_.begin(), best_.end(), cost,
                                    [](double c, const Known& k) { return c < k.cost; });
-  best_.insert(at, {current_, cost});
+  best_.insert(at, {knobs, cost});
 }
 
-std::size_t Search::expected() const { return std::min(most_, measured_ + open_.size()); }
+std::size_t Search::expected() const { return std::min(most_, measured_ + turns_ + open_.size()); }
 
 const Search::Known& Search::one_of_the_best() {
   const std::size_t n = std::min(best_.size(), kParents);

@@ -16,6 +16,9 @@
 ///       if (!search.declared(run_script(*values))) continue;  // as one before
 ///       search.measured(seconds);                             // or search.refused()
 ///     }
+///
+/// Several combinations may be on their way at once: then what came of each is told with its knobs.
+/// What is proposed depends on nothing but the order of the calls.
 namespace moonloop::tuning {
 
 /// A knob that a script has declared. One whose value is pinned has this value alone.
@@ -33,28 +36,39 @@ struct Choice {
 ///
 /// While it cannot be seen that there are more than `most` combinations, all of them are tried.
 /// Else, after one change of each knob, an evolutionary search goes on: each combination is one of
-/// the best, changed in a knob or two or crossed with another one. The same calls with the same
-/// `seed` propose the same values.
+/// the best, changed in a knob or two or crossed with another one. With a model that predicts
+/// costs, `looks` combinations are looked at instead before the evolutionary search: changes of one
+/// knob, and random ones; those that are predicted to be the best begin, half of `most` if there
+/// are so many. The same calls with the same `seed` propose the same values.
 class Search {
  public:
-  Search(std::size_t most, std::uint64_t seed) : most_(most), random_(seed) {}
+  Search(std::size_t most, std::uint64_t seed, std::size_t looks = 0)
+      : most_(most), looks_(looks), random_(seed) {}
 
   /// Values for the next run of the script; knobs without one have their defaults. Nothing when all
-  /// combinations were tried, or `most` were measured.
+  /// combinations were tried, or `most` were measured, or will be by those on their way.
   std::optional<KnobValues> next();
+  /// Whether what next() gave last is to be looked at only: looked() instead of declared().
+  bool looking() const { return looking_; }
+  /// What the model says of it; nothing where it cannot, or the script was refused.
+  void looked(const std::vector<Choice>& knobs, std::optional<double> predicted);
   /// The knobs that the script asked for with these values, in order; all until it was refused.
   /// False where this combination was there before.
   bool declared(const std::vector<Choice>& knobs);
   /// What it costs; infinite where it does not work. Ends the turn of the combination, as refused()
-  /// does, which does not count as one of `most`.
-  void measured(double cost);
-  void refused() {}
+  /// and left_out() do, which do not count as one of `most`.
+  void measured(const std::vector<Choice>& knobs, double cost);
+  void measured(double cost) { measured(std::vector<Choice>(current_), cost); }
+  void refused() { --turns_; }
+  void left_out() { --turns_; }
 
   std::size_t measured_so_far() const { return measured_; }
   /// How many will be measured, as far as it can be seen.
   std::size_t expected() const;
   /// Whether there is no combination left.
-  bool tried_all() const { return begun_ && open_.empty(); }
+  bool tried_all() const { return begun_ && open_.empty() && turns_ == 0; }
+  /// Whether there are more than `most`, so that a choice has to be made.
+  bool guided() const { return guided_; }
 
  private:
   struct Branch {  // combinations that have these values
@@ -67,12 +81,19 @@ class Search {
   };
 
   KnobValues from_branch();
+  std::optional<KnobValues> to_look_at();
   std::optional<KnobValues> evolved();
   const Known& one_of_the_best();
   const Value& other_value(const Choice& knob);
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
-  std::size_t most_, measured_ = 0;
+  struct Looked {
+    KnobValues values;
+    double predicted = 0;
+  };
+
+  std::size_t most_, looks_, measured_ = 0;
+  std::size_t turns_ = 0;  // of combinations that are on their way
   std::mt19937_64 random_;
   bool begun_ = false;
   bool guided_ = false;               // there are more than `most_`
@@ -82,6 +103,12 @@ class Search {
   std::optional<std::size_t> fixed_;  // of the branch that next() gave; none: not of a branch
   std::set<std::string> seen_;        // combinations
   std::vector<Choice> current_;
+  bool looking_ = false;
+  std::size_t looked_first_ = 0, looked_ = 0;  // changes of the defaults; all
+  std::set<std::string> looked_at_;            // combinations
+  std::vector<std::vector<Choice>> shapes_;  // of those that were looked at: which knobs there are
+  std::deque<Looked> ranked_;                // the best first, when all looks are done
+  std::size_t from_ranked_ = 0;
   std::vector<Known> best_;  // the least cost first
 };
 

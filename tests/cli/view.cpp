@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "runtime/process.h"
+#include "tests/cli/browser.h"
 #include "tests/cli/harness.h"
 
 /// The page of `moonloop view`: its content, and that a browser shows it.
@@ -253,43 +253,6 @@ TEST_CASE("view: at a terminal each state is told as it begins, and nothing with
 }
 
 namespace {
-
-/// The page after `script` ran in it, as in a browser; nothing where there is none. Errors of the
-/// page fail the test.
-std::string browse(std::string page, const std::string& script, const std::string& address = {}) {
-  const std::string browser = moonloop::find_program("chromium");
-  if (browser.empty()) {
-    MESSAGE("no chromium: the page is not looked at");
-    return {};
-  }
-  const Folder f;
-  page += "<script>" + script + "</script>";
-  f.write("page.html", page);
-  const Outcome o = shell(
-      "timeout 60 " + browser +
-          " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr "
-          "--user-data-dir=profile --dump-dom \"file://$PWD/page.html" +
-          address + "\"",
-      f.str());
-  CHECK(o.status == 0);
-  CHECK(!contains(o.err, "CONSOLE"));
-  return o.out;
-}
-
-constexpr const char* kKeys = R"(
-const type = (key, on, more) =>
-    (on || document).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, ...more}));
-const all = query => [...document.querySelectorAll(query)];
-const tell = (name, value) => { document.body.dataset[name] = value; };
-)";
-
-/// `n` of `data-NAME="n"`.
-std::string told(const std::string& dom, const std::string& name) {
-  const std::string begin = " data-" + name + "=\"";
-  const std::size_t at = dom.find(begin);
-  if (at == std::string::npos) return "nothing";
-  return dom.substr(at + begin.size(), dom.find('"', at + begin.size()) - at - begin.size());
-}
 
 std::int64_t sum_of(const Json& heat) {
   std::int64_t n = 0;
