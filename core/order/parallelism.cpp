@@ -31,10 +31,15 @@ class RaceFinder : public Legality {
  public:
   using Refusals = std::map<std::string, std::vector<LoopRefusal>>;  // by loop
 
-  /// `tagged` has the tags; `alone`: what they change besides is refused too.
-  RaceFinder(const Kernel& tagged, const std::vector<std::string>& loops, bool alone,
+  /// `tagged` has the tags; `alone`: what they change besides is refused too; `brief`: any refusal
+  /// of a loop will do.
+  RaceFinder(const Kernel& tagged, const std::vector<std::string>& loops, bool alone, bool brief,
              Refusals& refusals)
-      : Legality(tagged), loops_(loops.begin(), loops.end()), alone_(alone), refusals_(refusals) {}
+      : Legality(tagged),
+        loops_(loops.begin(), loops.end()),
+        alone_(alone),
+        brief_(brief),
+        refusals_(refusals) {}
 
   void find() {
     carry();
@@ -81,19 +86,19 @@ class RaceFinder : public Legality {
   bool is_decided(const std::string& loop) const {
     const auto it = refusals_.find(loop);
     return it != refusals_.end() &&
-           std::any_of(it->second.begin(), it->second.end(), [](const LoopRefusal& r) {
-             return r.is_certain() && r.accumulates.empty();
+           std::any_of(it->second.begin(), it->second.end(), [&](const LoopRefusal& r) {
+             return brief_ || (r.is_certain() && r.accumulates.empty());
            });
   }
 
   std::set<std::string> loops_;
-  bool alone_;
+  bool alone_, brief_;
   Refusals& refusals_;
 };
 
 class ParallelismFinder {
  public:
-  explicit ParallelismFinder(const Kernel& k) : k_(k) {}
+  ParallelismFinder(const Kernel& k, bool brief) : k_(k), brief_(brief) {}
 
   Parallelism find() {
     check_legal(k_);
@@ -101,13 +106,14 @@ class ParallelismFinder {
     out_.kernel = k_.name;
     for (const TreeNode& n : order_->tree().roots) add_loops(n, {});
     find_refusals();
-    Directions d = directions(k_);
+    Directions d = brief_ ? Directions{} : directions(k_);
     for (LoopParallelism& l : out_.loops) {
       l.reductions = std::move(d.reductions[l.iname]);
       conclude(l);
     }
     out_.dependences = std::move(d.dependences);
-    for (const TreeNode& n : order_->tree().roots) add_bands(n, {}, 0, d.fixed);
+    if (!brief_)
+      for (const TreeNode& n : order_->tree().roots) add_bands(n, {}, 0, d.fixed);
     return std::move(out_);
   }
 
@@ -173,7 +179,7 @@ class ParallelismFinder {
     RaceFinder::Refusals found;
     try {
       const IslBudget budget(kProofOperations);
-      RaceFinder(tagged(loops), loops, false, found).find();
+      RaceFinder(tagged(loops), loops, false, brief_, found).find();
     } catch (const Refused&) { return false; } catch (const IslQuota&) {
       return false;
     }
@@ -184,7 +190,7 @@ class ParallelismFinder {
   void ask_alone(const std::string& loop) {
     try {
       within_budget(k_.at, "the order of instances is kept",
-                    [&] { RaceFinder(tagged({loop}), {loop}, true, refusals_).find(); });
+                    [&] { RaceFinder(tagged({loop}), {loop}, true, brief_, refusals_).find(); });
     } catch (const Refused& e) {
       std::vector<LoopRefusal>& all = refusals_[loop];
       if (!all.empty()) return;  // pairs say more
@@ -274,6 +280,7 @@ class ParallelismFinder {
   }
 
   const Kernel& k_;
+  const bool brief_;
   std::shared_ptr<const RunOrder> order_;
   std::map<std::string, std::size_t> number_;  // in out_.loops
   RaceFinder::Refusals refusals_;
@@ -307,6 +314,6 @@ std::string CarriedDependence::vector() const {
   return out + ")";
 }
 
-Parallelism parallelism(const Kernel& k) { return ParallelismFinder(k).find(); }
+Parallelism parallelism(const Kernel& k, bool brief) { return ParallelismFinder(k, brief).find(); }
 
 }  // namespace moonloop

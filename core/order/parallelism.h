@@ -87,6 +87,8 @@ struct Parallelism {
 /// Throws as check_legal does where `k` is not legal. Cost: a proof of order for each level of the
 /// tree and for each loop tagged `simd` or `g.N`; isl for each different pair of accesses whose
 /// subscripts do not tell the iterations of their loops.
-Parallelism parallelism(const Kernel& k);
+/// `brief`: only which loops `par` may be on, and the first reason found where it may not; without
+/// reductions that are declared, dependences and bands. It ends sooner where much is in the way.
+Parallelism parallelism(const Kernel& k, bool brief = false);
 
 }  // namespace moonloop

@@ -91,7 +91,11 @@ function Device:keep(nest)
       self:nest(each)
     end
   end
-  if not any then self.script:note(Cpu.why_in_order(self.facts.loop[last])) end
+  if any then
+    self:note_what_stays(nest)
+  else
+    self.script:note(Cpu.why_in_order(self.facts.loop[last]))
+  end
   return true
 end
 

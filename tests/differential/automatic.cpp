@@ -57,11 +57,11 @@ std::optional<Pair> scheduled(std::uint64_t seed, Target target, std::vector<Pro
                         : std::map<std::string, std::int64_t>{};
   std::string script;
   try {
-    Automatic a = automatic(out.original, target, params, "", {});
+    Automatic a = automatic(out.original, target, {.params = params}, {});
     script = a.script;
     steps += static_cast<long>(a.kernel.trace.size() - out.original.trace.size());
     check_legal(a.kernel);
-    if (automatic(out.original, target, params, "", {}).script != script)
+    if (automatic(out.original, target, {.params = params}, {}).script != script)
       throw std::runtime_error("another script the second time");
     if (generate(replayed(script, out.original), target).source !=
         generate(a.kernel, target).source)
