@@ -143,14 +143,20 @@ class Fission {
     return kind_of_[place] = kinds_.emplace(text, next).first->second;
   }
 
-  bool find_dependence(const AccessAt& a, const AccessAt& b) const {
+  const Set& domain(int s) {
+    const auto it = domains_.find(s);
+    return it != domains_.end() ? it->second
+                                : domains_.emplace(s, r_.order.domain(s).all).first->second;
+  }
+
+  bool find_dependence(const AccessAt& a, const AccessAt& b) {
     const RunOrder& o = r_.order;
     Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
                          o.dims(b.insn))
                 .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
-    m = isl_map_intersect_domain(m.take(), o.domain(a.insn).all.take());
-    m = isl_map_intersect_range(m.take(), o.domain(b.insn).all.take());
+    m = isl_map_intersect_domain(m.take(), domain(a.insn).copy());
+    m = isl_map_intersect_range(m.take(), domain(b.insn).copy());
     return !yes(isl_map_is_empty(m.get()));
   }
 
@@ -161,6 +167,7 @@ class Fission {
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
   std::unordered_map<std::string, int> kinds_;
   std::map<std::array<int, 4>, bool> answers_;
+  std::map<int, Set> domains_;  // of the reference's statements
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 -- registers, threads. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
 local cut_time = require "moonloop.auto_time"
+local with_scans = require "moonloop.auto_scan"
 
 local Cpu = {}
 Cpu.__index = Cpu
@@ -18,8 +19,20 @@ function Cpu.schedule(script, options)
     params = options.params,
   }, Cpu)
   self:look()
+  self:take_scans{
+    blocks = function(iname) return self.threads and self:is_worth_threads(iname) end,
+    size = 1024, tag = "par",
+  }
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
   return self.script
+end
+
+-- Prefix sums and their kin, as `how` of moonloop.auto_scan says.
+function Cpu:take_scans(how)
+  how.params, how.accepts = self.params, self.accepts
+  local own = self.script
+  self.script, self.done = with_scans(own, self.facts, how)
+  if self.script ~= own then self:look() end
 end
 
 -- Looks at the kernel again: steps changed loops that are still to be looked at.
@@ -59,6 +72,7 @@ end
 
 -- Schedules what is in the loop, in the cheapest way that is legal.
 function Cpu:nest(iname)
+  if self.done[iname] then return end
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end

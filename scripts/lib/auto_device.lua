@@ -15,6 +15,10 @@ function Device.schedule(script, options)
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
+  self:take_scans{
+    blocks = function() return true end, only_blocks = true,
+    size = 128, tag = "g.0",
+  }
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
   self:share_totals()
   return self.script

@@ -144,6 +144,41 @@ end module
   }
 }
 
+TEST_CASE("auto: scans in order, and in blocks where blocks run at the same time") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel scan(n: int32, x: in float64[n], y: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\n"
+          "y[i] = sum(j, x[j])   {id=add}\n"
+          "kernel rows(n: int32, m: int32, x: in int32[m, n], y: out int64[m, n])\n"
+          "domain {[k]: 0 <= k < m}\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
+          "y[k, i] = max(j, x[k, j])   {id=most}\n"
+          "kernel both(n: int32, x: in float64[n], y: out float64[n], z: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j, l]: 0 <= j, l <= i}\n"
+          "y[i] = sum(j, x[j])   {id=add}\n"
+          "z[i] = product(l, x[l])*y[n - 1]   {id=multiply}\n");
+  for (const std::string target : {"c", "openmp", "opencl", "cuda"}) {
+    CAPTURE(target);
+    const std::string of = " --target " + target;
+    CHECK(tool("auto k.loop -o k.lua" + of, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    CHECK(has(script, "scan = lib.scan_in_blocks(scan, \"add\", \"i\"") == (target != "c"));
+    CHECK(has(script, "rows = lp.realize_reduction(rows, \"id:most\""));  // rows are parallel
+    CHECK(tool("check k.loop -t k.lua" + of, f.str()).status == 0);
+    for (const char* kernel : {"scan", "rows", "both"})
+      for (const char* n : {"1", "1500"}) {
+        CAPTURE(kernel);
+        CAPTURE(n);
+        const std::string sizes =
+            std::string(kernel) + " -p n=" + n + (kernel[0] == 'r' ? " -p m=3" : "");
+        if (target != "cuda")
+          CHECK(
+              has(tool("run k.loop -t k.lua --verify --quiet --kernel " + sizes + of, f.str()).out,
+                  "verify: equal"));
+      }
+  }
+}
+
 TEST_CASE("auto: what stays in order has its reason in the script") {
   const Folder f;
   f.write("k.loop",
