@@ -25,13 +25,15 @@ end
 -- the instruction is no scan along it.
 local function in_order(script, id, iname)
   local trial = script:fork()
-  local why = ("`%s` is a scan: each `%s` adds its terms to what the one before had"):format(id, iname)
+  local why = ("`%s` is a scan: each `%s` adds its terms to what the one before had")
+    :format(id, iname)
   local taken = trial:try(why, "realize_reduction", "id:" .. id,
                           {force_scan = true, force_outer_iname_for_scan = iname})
   return taken and #trial.knl.ids > #script.knl.ids and trial or nil
 end
 
 -- The script in which blocks of the loop are added up at the same time; nil where that is refused.
+-- `trips`: the loop's length, if known.
 local function in_blocks(script, id, iname, how, trips)
   local length = how.size
   while trips and length > 4 and 4*length > trips do length = length//2 end  -- some for each thread
@@ -52,10 +54,10 @@ local function made_by(before, after)
   return out
 end
 
--- `script` with the scans of its kernel, and the loops that need no more, as a set. `how`: `params`;
--- `blocks`, whether a loop without parallel ones around is to have blocks; `only_blocks`, whether there is to
--- be no other scan outside of parallel loops; `size` of blocks in long loops, and their `tag`;
--- `accepts(knl)`, if given, says whether there is code.
+-- `script` with the scans of its kernel, and the loops that need no more, as a set. `how` has
+-- `params`; `blocks(iname)`, whether a loop without parallel ones around is to have blocks;
+-- `only_blocks`, whether there is to be no other scan outside of parallel loops; `size` of blocks
+-- in long loops, and their `tag`; `accepts(knl)`, if given, says whether there is code.
 return function(script, facts, how)
   local done = {}
   local function accepted(trial) return not how.accepts or how.accepts(trial.knl) end
@@ -64,12 +66,13 @@ return function(script, facts, how)
     script = trial
     facts = Facts.of(script.knl, how.params)
   end
-  local function scan(id, loops, iname)
+  local function scan(insn, loops, iname)
+    local id = insn.id
     local plain = in_order(script, id, iname)
     if not plain then return false end
     local shared = false  -- other iterations run at the same time
     for _, each in ipairs(loops) do shared = shared or each ~= iname and facts.loop[each].par end
-    if not shared and how.blocks(iname) then
+    if not shared and #insn.reduction_inames == 1 and how.blocks(iname) then
       local blocked = in_blocks(script, id, iname, how, facts.trips[iname])
       if blocked and accepted(blocked) then
         take(blocked)
@@ -84,7 +87,7 @@ return function(script, facts, how)
       local loops = loops_around(facts, insn.id)
       for n = #loops, 1, -1 do
         if are_bounded_by(script.knl, insn.reduction_inames, loops[n])
-            and scan(insn.id, loops, loops[n]) then
+            and scan(insn, loops, loops[n]) then
           break
         end
       end

@@ -198,67 +198,99 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   MESSAGE(directives.all, " directives, ", directives.too_complex, " too complex");
 }
 
+namespace {
+
+/// A routine and its kernel, without what its directives say.
+struct Small {
+  std::string text;
+  Kernel kernel;
+};
+
+/// Those of 25 random routines that have at most so many statements: the time for a schedule grows
+/// faster than their number.
+std::vector<Small> small_routines(unsigned first, std::size_t statements) {
+  std::vector<std::string> texts;
+  std::string file;
+  for (unsigned i = 0; i < 25; ++i) {
+    texts.push_back(Writer(first + i).routine("r" + std::to_string(first + i)));
+    file += texts.back() + "\n";
+  }
+  FortranOptions ignore;
+  ignore.directives = FortranDirectives::Ignore;
+  const std::vector<Kernel> kernels =
+      routines_of(parse_fortran(test::fortran_source(file), ignore).kernels);
+  REQUIRE(kernels.size() == texts.size());
+  std::vector<Small> out;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (kernels[i].instructions.size() <= statements) out.push_back({texts[i], kernels[i]});
+  return out;
+}
+
+/// C of the routine with the schedule that `auto` gives it; its script makes the same kernel.
+std::string scheduled(const Small& r, Target target, std::size_t& steps) {
+  CAPTURE(r.text);
+  Automatic a;
+  REQUIRE_NOTHROW(a = automatic(r.kernel, target, {}, {}));
+  INFO(a.script);
+  REQUIRE_NOTHROW(check_legal(a.kernel));
+  steps += a.kernel.trace.size() - r.kernel.trace.size();
+  std::string code;
+  REQUIRE_NOTHROW(code = generate(a.kernel, target).source);
+  std::vector<Kernel> again;
+  REQUIRE_NOTHROW(again = run_transform_script(add_source("script", a.script), {r.kernel}, {}));
+  CHECK(generate(again.at(0), target).source == code);
+  return code;
+}
+
+}  // namespace
+
 TEST_CASE("fortran: automatic schedules of random routines do what gfortran makes of them") {
-  // MOONLOOP_ROUTINES says how many (200), MOONLOOP_SEED the first one.
+  // MOONLOOP_ROUTINES says how many (50), MOONLOOP_SEED the first one, MOONLOOP_STATEMENTS how
+  // large they may be (50).
   const test::Folder folder;
   const auto number = [](const char* name, unsigned otherwise) {
     const char* const given = std::getenv(name);
     return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : otherwise;
   };
   setenv("OMP_WAIT_POLICY", "passive", 0);
-  const unsigned first = number("MOONLOOP_SEED", 0), all = number("MOONLOOP_ROUTINES", 200);
-  constexpr unsigned kBatch = 25;
+  const unsigned wanted = number("MOONLOOP_ROUTINES", 50);
+  const unsigned statements = number("MOONLOOP_STATEMENTS", 50);
+  unsigned seed = number("MOONLOOP_SEED", 0), routines = 0;
   std::size_t steps = 0;
   int compared = 0;
-  for (unsigned done = 0; done < all; done += kBatch) {
-    const Target target = done / kBatch % 2 == 0 ? Target::OpenMP : Target::C;
-    std::vector<std::string> texts;
+  for (int batch = 0; routines < wanted; ++batch, seed += 25) {
+    const Target target = batch % 2 == 0 ? Target::OpenMP : Target::C;
+    const std::vector<Small> all = small_routines(seed, statements);
+    const std::string base = folder / "batch" + std::to_string(batch);
     std::string file;
-    for (unsigned i = 0; i < kBatch; ++i) {
-      texts.push_back(Writer(first + done + i).routine("r" + std::to_string(i)));
-      file += texts.back() + "\n";
-    }
-    const std::string base = folder / "batch" + std::to_string(done);
-    test::spit(base + ".f90", file);
-    command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
-             "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
-    FortranOptions ignore;
-    ignore.directives = FortranDirectives::Ignore;
-    const FortranFile read = parse_fortran(test::fortran_source(file), ignore);
-    const std::vector<Kernel> kernels = routines_of(read.kernels);
-    REQUIRE(kernels.size() == texts.size());
     std::vector<std::string> words{
         find_program("gcc"), "-O1", "-fopenmp",  "-ffp-contract=off", "-fPIC",
         "-shared",           "-o",  base + ".so"};
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      INFO("seed ", first + done + i, "\n", texts[i]);
-      Automatic a;
-      REQUIRE_NOTHROW(a = automatic(kernels[i], target, {}, {}));
-      INFO(a.script);
-      REQUIRE_NOTHROW(check_legal(a.kernel));
-      steps += a.kernel.trace.size() - kernels[i].trace.size();
-      words.push_back(base + "_" + std::to_string(i) + ".c");
-      REQUIRE_NOTHROW(test::spit(words.back(), generate(a.kernel, target).source));
-      const Source* script = add_source("script", a.script);
-      std::vector<Kernel> again;
-      REQUIRE_NOTHROW(again = run_transform_script(script, {kernels[i]}, {}));
-      CHECK(generate(again.at(0), target).source == generate(a.kernel, target).source);
+    for (const Small& r : all) {
+      file += r.text + "\n";
+      words.push_back(base + "_" + r.kernel.name + ".c");
+      test::spit(words.back(), scheduled(r, target, steps));
     }
+    if (all.empty()) continue;
+    test::spit(base + ".f90", file);
+    command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
+             "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
     words.emplace_back("-lm");
     command(words);
     const Opened theirs(base + "_gfortran.so"), ours(base + ".so");
-    for (std::size_t i = 0; i < texts.size(); ++i)
+    for (const Small& r : all)
       for (const auto& sizes : {std::pair{1, 1}, {2, 1}, {7, 2}, {10, 3}, {19, 2}}) {
         const int n = sizes.first, m = sizes.second;
-        CAPTURE(texts[i]);
+        CAPTURE(r.text);
         CAPTURE(n);
         CAPTURE(to_string(target));
-        compared += is_as_gfortran(theirs, ours, "r" + std::to_string(i), n, m, done) ? 1 : 0;
+        compared += is_as_gfortran(theirs, ours, r.kernel.name, n, m, seed) ? 1 : 0;
       }
+    routines += static_cast<unsigned>(all.size());
   }
-  CHECK(compared > int(all));
-  CHECK(steps > all / 2);
-  MESSAGE(steps, " steps, ", compared, " calls that did something");
+  CHECK(compared > int(wanted));
+  CHECK(steps > wanted / 2);
+  MESSAGE(routines, " routines, ", steps, " steps, ", compared, " calls that did something");
 }
 
 TEST_CASE("fortran: the code of random routines branches on nothing that has no value") {
