@@ -35,8 +35,9 @@ bool is_called(const Kernel& k, const std::vector<Kernel>& by) {
                      [&](const Kernel& other) { return other.callees.contains(k.name); });
 }
 
-int write_schedules(const Common& common, const AutoOptions& o) {
+int write_schedules(Common common, const AutoOptions& o) {
   const Target target = target_option(o.target);
+  common.schedules = target;
   FortranFile file;
   const std::vector<Kernel> all = load_kernels(common, {}, nullptr, &file);
   const std::vector<Kernel> kernels = common.kernels.empty() ? all : pick_kernels(common, all);

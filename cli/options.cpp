@@ -203,7 +203,7 @@ ScriptOptions script_options(const Common& c) {
   ScriptOptions o;
   o.trust = c.trust;
   o.settings = c.settings;
-  if (c.target) o.target = to_string(*c.target);
+  if (const auto t = c.target ? c.target : c.schedules) o.target = to_string(*t);
   o.knobs = c.all_knobs ? c.all_knobs : std::make_shared<Knobs>(c.knobs);
   return o;
 }

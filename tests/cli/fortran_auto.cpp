@@ -76,6 +76,30 @@ TEST_CASE("fortran: the steps of `auto` are those of its line, and replay") {
         tool("gen k.f90 --target openmp", f.str()).out);
 }
 
+TEST_CASE("fortran: `moonloop auto` begins where the line `auto` of the same target ends") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine prefix(n, x, y)
+  !$moonloop auto
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(out) :: y(n)
+  integer :: i
+  do i = 1, n
+    y(i) = sum(x(1:i))
+  end do
+end subroutine
+)");
+  for (const std::string target : {"openmp", "opencl"}) {
+    CAPTURE(target);
+    const std::string of = " --target " + target;
+    CHECK(has(tool("check k.f90" + of, f.str()).out, "split_reduction_at("));
+    CHECK(tool("auto k.f90 -o k.lua" + of, f.str()).status == 0);
+    CHECK(tool("check k.f90 -t k.lua" + of, f.str()).status == 0);
+    CHECK(has(tool("run k.f90 -t k.lua -p n=2500 --verify --quiet" + of, f.str()).out,
+              "verify: equal"));
+  }
+}
+
 TEST_CASE("fortran: a block after `auto` sees the schedule, one before it comes first") {
   const Folder f;
   f.write("after.f90", product(kMark,
