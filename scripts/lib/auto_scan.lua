@@ -1,11 +1,14 @@
 -- Scans: reductions whose terms grow with a loop around them. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
 
--- The loops around an instruction, outer to inner.
+-- The loops around an instruction, outer to inner; none where some have tags: those run as they are.
 local function loops_around(facts, id)
   local out = {}
   for _, each in ipairs(facts.loops) do
-    if facts.instruction[id].around[each.iname] then out[#out + 1] = each.iname end
+    if facts.instruction[id].around[each.iname] then
+      if each.tag then return {} end
+      out[#out + 1] = each.iname
+    end
   end
   return out
 end
