@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <optional>
+
 #include "cli/commands.h"
+#include "core/base/diagnostic.h"
 #include "core/order/check_kernel.h"
 #include "scripts/automatic.h"
 
@@ -10,20 +14,62 @@ struct AutoOptions {
   std::string target = "c", output = "-";
 };
 
-int write_schedules(const Common& common, const AutoOptions& o) {
+/// `text` as lines of comment.
+std::string as_comment(const std::string& text) {
+  constexpr std::size_t kWidth = 100;
+  std::string out, line = "--";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    if (line.size() + 1 + end - at > kWidth && line != "--") {
+      out += line + "\n";
+      line = "--";
+    }
+    if (end > at) line += " " + text.substr(at, end - at);
+    at = end + 1;
+  }
+  return out + line + "\n";
+}
+
+bool is_called(const Kernel& k, const std::vector<Kernel>& by) {
+  return std::any_of(by.begin(), by.end(),
+                     [&](const Kernel& other) { return other.callees.contains(k.name); });
+}
+
+int write_schedules(Common common, const AutoOptions& o) {
   const Target target = target_option(o.target);
-  const std::vector<Kernel> all = load_kernels(common);
+  common.schedules = target;
+  FortranFile file;
+  const std::vector<Kernel> all = load_kernels(common, {}, nullptr, &file);
   const std::vector<Kernel> kernels = common.kernels.empty() ? all : pick_kernels(common, all);
+  const bool several = kernels.size() > 1;
+  std::vector<std::string> elsewhere;  // with several kernels, each has some of the parameters
+  if (several)
+    for (const auto& [name, value] : common.params) elsewhere.push_back(name);
   std::string text;
   for (const Kernel& k : kernels) {
-    std::vector<std::string> elsewhere;  // with several kernels, each has some of the parameters
-    if (kernels.size() > 1)
-      for (const auto& [name, value] : common.params) elsewhere.push_back(name);
-    const Integers given = given_integers(complete(k), common.params, elsewhere);
-    const std::string prefix = kernels.size() > 1 ? k.name + "_" : "";
     if (!text.empty()) text += "\n";
-    text += automatic(k, target, given, prefix, script_options(common)).script;
+    std::optional<Error> stays;
+    std::optional<Kernel> full;
+    try {
+      full = complete(k);
+    } catch (const Error& e) { stays = e; }
+    AutomaticOptions how{.prefix = several ? k.name + "_" : "", .called = is_called(k, kernels)};
+    if (full) how.params = given_integers(*full, common.params, elsewhere);
+    if (full) try {
+        text += automatic(k, target, how, script_options(common)).script;
+      } catch (const Error& e) { stays = e; }
+    if (!stays) continue;
+    if (!several) throw Error(stays->diagnostics());
+    Diagnostic why = stays->diagnostic();  // the others have their schedules
+    text += as_comment(fmt::format("`moonloop auto` for `{}` on {}: it stays as it is: {}", k.name,
+                                   o.target, why.text));
+    why.text = fmt::format("`{}` stays as it is: {} [{}]", k.name, why.text, why.code);
+    why.code = "no-schedule";
+    warn(common, why);
   }
+  for (const FortranFile::LeftOut& l : file.left_out)
+    if (common.kernels.empty())
+      text += as_comment(fmt::format("`{}` is no kernel: {}", l.name, l.why.front().text));
   write_output(o.output, text);
   return kDone;
 }

@@ -203,6 +203,7 @@ ScriptOptions script_options(const Common& c) {
   ScriptOptions o;
   o.trust = c.trust;
   o.settings = c.settings;
+  if (const auto t = c.target ? c.target : c.schedules) o.target = to_string(*t);
   o.knobs = c.all_knobs ? c.all_knobs : std::make_shared<Knobs>(c.knobs);
   return o;
 }
@@ -265,6 +266,17 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
 }
 
 }  // namespace
+
+/// The kernels that those call that the command is about, and so on.
+static std::set<std::string> called_by_meant(const Common& c, const std::vector<Kernel>& kernels) {
+  std::set<std::string> out;
+  for (std::size_t size = 0;; size = out.size()) {
+    for (const Kernel& k : kernels)
+      if (c.means(k.name) || out.contains(k.name))
+        for (const auto& [name, called] : k.callees) out.insert(name);
+    if (out.size() == size) return out;
+  }
+}
 
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
@@ -344,11 +356,14 @@ std::vector<Kernel> load_kernels(const Common& c,
     count();
   };
   count();
+  const std::set<std::string> called = called_by_meant(c, kernels);
   for (const FortranFile::Transform& t : fortran.transforms) {
-    if (!t.kernel.empty() && !c.means(t.kernel)) continue;
+    if (!t.kernel.empty() && !c.means(t.kernel) && !(t.automatic && called.contains(t.kernel)))
+      continue;
     ran.push_back({"block", t.code});
     kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
-    t.kernel.empty() ? note_changed() : count();
+    t.kernel.empty() || t.automatic ? note_changed() : count();
+    if (t.automatic && marked) marked->insert(t.kernel);
   }
   if (file) *file = std::move(fortran);
   for (const Source* script : scripts) {

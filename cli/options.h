@@ -38,6 +38,7 @@ struct Common {
   bool no_database = false;
   std::string tuned_for;         // another device than this one
   std::optional<Target> target;  // that the command generates code for
+  std::optional<Target> schedules = {};  // that lp.auto schedules for, where there is no `target`
 
   /// Whether the command is about this kernel.
   bool means(const std::string& kernel) const {

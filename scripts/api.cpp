@@ -33,6 +33,7 @@ const std::vector<ApiFunction> kModuleFunctions{
      {"moonloop.Kernel", "string"},
      "`lp.auto(knl, {target =, params =})` gives the kernel with a schedule that it chooses, and "
      "the script that makes it, as `moonloop auto` writes it.\n"
+     "Without `target`, it is the one that the command generates code for. "
      "Each step is proved as any other. The script's knobs are declared as `lp.knob` does it, so "
      "that `--knob` and tuned values reach them; `prefix` begins their names. The same kernel and "
      "options give the same schedule."},
@@ -109,11 +110,10 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
     {
         "parallelism",
-        {{"knl", "moonloop.Kernel"}, {"within?", "string"}},
+        {{"knl", "moonloop.Kernel"}, {"options?", "moonloop.parallelism.options"}},
         {"moonloop.Parallelism"},
-        "`lp.parallelism(knl, [within])` tells which loops are parallel, and what stands in the "
-        "way "
-        "of others.\n"
+        "`lp.parallelism(knl, {within =, brief =})` tells which loops are parallel, and what stands "
+        "in the way of others.\n"
         "With `within`, it asks about that loop and those in it only. `loops` has them in the "
         "order of the tree, `by_iname` by name. The status is `parallel` "
         "where "
@@ -264,6 +264,12 @@ const std::vector<ApiField> kErrorFields{
     {"refused", "boolean", "whether a transform was refused"},
 };
 
+const std::vector<ApiField> kParallelismOptionsFields{
+    {"brief", "boolean?",
+     "of each loop only `par` and the first reason against it, which is quicker"},
+    {"within", "string?", "only about this loop and those in it"},
+};
+
 const std::vector<ApiField> kParallelismFields{
     {"bands", "moonloop.Band[]", "loops that may change places, those in no larger band"},
     {"by_iname", "table<string, moonloop.Loop>", "the loops by name"},
@@ -282,7 +288,7 @@ const std::vector<ApiField> kLoopFields{
     {"params", "table<string, integer>?", "parameters for which these instances exist"},
     {"reductions", "moonloop.Reduction[]", "what accumulates over it"},
     {"statements", "string[]", "ids of what runs in it"},
-    {"status", "\"parallel\"|\"reduction\"|\"carried\"|\"unproved\"", "what it is"},
+    {"status", "\"parallel\"|\"reduction\"|\"carried\"|\"unproved\"|nil", "what it is"},
     {"tag", "moonloop.Tag?", "its tag"},
     {"variable", "string?", "what the two instances access"},
     {"why", "string?", "the refusal of the tag `par`"},
@@ -328,9 +334,10 @@ const std::vector<ApiField> kAccessFields{
 };
 
 const std::vector<ApiField> kAutoFields{
+    {"called", "boolean?", "whether other kernels call it, which may run it in parallel"},
     {"params", "table<string, integer>?", "what parameters may be, as far as it is known"},
     {"prefix", "string?", "begins the names of knobs"},
-    {"target", "moonloop.Target?", "`c` if absent"},
+    {"target", "moonloop.Target?", "the command's if absent, else `c`"},
 };
 
 const std::vector<ApiField> kScheduleFields{
@@ -485,6 +492,7 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},
+    {"moonloop.parallelism.options", "Options of `lp.parallelism`.", kParallelismOptionsFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
 };
 

@@ -15,10 +15,14 @@ struct Automatic {
   std::string script;  // the Lua that makes it
 };
 
-/// Of `k`, for the target; `params`: what parameters may be, as far as it is known. `prefix` begins
-/// the names of the script's knobs. Deterministic. Fails as `lp.auto` (scripts/lib/auto.lua).
-Automatic automatic(const Kernel& k, Target target,
-                    const std::map<std::string, std::int64_t>& params, const std::string& prefix,
+struct AutomaticOptions {
+  std::map<std::string, std::int64_t> params = {};  // what parameters may be, as far as it is known
+  std::string prefix = {};                          // begins the names of the script's knobs
+  bool called = false;                              // other kernels call it
+};
+
+/// Of `k`, for the target. Deterministic. Fails as `lp.auto` (scripts/lib/auto.lua).
+Automatic automatic(const Kernel& k, Target target, const AutomaticOptions& how,
                     const ScriptOptions& options);
 
 }  // namespace moonloop

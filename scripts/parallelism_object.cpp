@@ -63,21 +63,23 @@ void put_obstacle(lua_State* L, const LoopParallelism& l) {
   lua_setfield(L, -2, "params");
 }
 
-void push_loop(lua_State* L, const LoopParallelism& l) {
+void push_loop(lua_State* L, const LoopParallelism& l, bool brief) {
   lua_createtable(L, 0, 14);
   put(L, "iname", l.iname);
   if (!l.tag.empty()) put(L, "tag", l.tag);
   put(L, "around", l.around);
   put(L, "statements", l.statements);
-  put(L, "status", std::string(to_string(l.status)));
   put(L, "par", l.par);
-  put_each(L, "reductions", l.reductions, [&](const LoopReduction& r) {
-    lua_createtable(L, 0, 4);
-    put(L, "statement", r.statement);
-    put(L, "op", r.op);
-    put(L, "declared", r.declared());
-    if (!r.declared()) put(L, "variable", r.variable);
-  });
+  if (!brief) {
+    put(L, "status", std::string(to_string(l.status)));
+    put_each(L, "reductions", l.reductions, [&](const LoopReduction& r) {
+      lua_createtable(L, 0, 4);
+      put(L, "statement", r.statement);
+      put(L, "op", r.op);
+      put(L, "declared", r.declared());
+      if (!r.declared()) put(L, "variable", r.variable);
+    });
+  }
   if (l.why) put_obstacle(L, l);
 }
 
@@ -103,11 +105,19 @@ void push_dependence(lua_State* L, const CarriedDependence& d) {
 
 int parallelism_function(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
-  const std::string within = luaL_optstring(L, 2, "");
+  AskedOfLoops asked;
+  if (!lua_isnoneornil(L, 2)) {
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_getfield(L, 2, "brief");
+    asked.brief = lua_toboolean(L, -1) != 0;
+    lua_getfield(L, 2, "within");
+    asked.within = luaL_optstring(L, -1, "");
+    lua_settop(L, 2);
+  }
   const State::Pause pause(s);
-  const Parallelism p = parallelism(k, within);
+  const Parallelism p = parallelism(k, asked);
   lua_createtable(L, 0, 4);
-  put_each(L, "loops", p.loops, [&](const LoopParallelism& l) { push_loop(L, l); });
+  put_each(L, "loops", p.loops, [&](const LoopParallelism& l) { push_loop(L, l, asked.brief); });
   lua_createtable(L, 0, static_cast<int>(p.loops.size()));
   lua_getfield(L, -2, "loops");
   for (std::size_t n = 0; n < p.loops.size(); ++n) {
@@ -116,6 +126,7 @@ int parallelism_function(lua_State* L, State& s) {
   }
   lua_pop(L, 1);
   lua_setfield(L, -2, "by_iname");
+  if (asked.brief) return 1;
   put_each(L, "dependences", p.dependences,
            [&](const CarriedDependence& d) { push_dependence(L, d); });
   put_each(L, "bands", p.bands, [&](const PermutableBand& b) {

@@ -36,6 +36,7 @@ struct ScriptOptions {
   std::int64_t instructions = 2'000'000'000;    // of the virtual machine
   double seconds = 15;                          // of processor time, without that of transforms
   std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
+  std::string target = "c";      // that lp.auto schedules for where it is not told
   bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
   std::function<bool()> interrupted = {};  // called often: whether the user wants the script to

@@ -48,6 +48,19 @@ class State {
   const std::string& directory() const { return directory_; }
   void set_directory(std::string directory) { directory_ = std::move(directory); }
 
+  /// Tells of no steps while it lives: those of a search, whose result is what counts.
+  class Silence {
+   public:
+    explicit Silence(State& s) : state_(s) { on_step_.swap(s.options_.on_step); }
+    ~Silence() { on_step_.swap(state_.options_.on_step); }
+    Silence(const Silence&) = delete;
+    Silence& operator=(const Silence&) = delete;
+
+   private:
+    State& state_;
+    std::function<void(const StepReport&)> on_step_;
+  };
+
   /// Makes errors in a chunk of this name point into `source`.
   void add_chunk(const Source* source);
   const Source* find_chunk(const std::string& name) const;

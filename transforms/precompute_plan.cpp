@@ -388,6 +388,26 @@ void PrecomputePlan::select_inside() {
 
 // ---- Loops ------------------------------------------------------------------------------------
 
+/// Whether the loop `i` and swept ones of `touched` bound one another, as the parts of a split loop
+/// do whose length is no multiple: the values of these loops are then fewer in some iterations of
+/// `i`.
+static bool bounds_each_other(const Kernel& k, const std::string& i,
+                              const std::vector<std::string>& swept,
+                              const std::set<std::string>& touched) {
+  const Domain& home = *k.home_of(i);
+  const std::vector<std::string> dims = home.inames();
+  std::vector<std::string> others;
+  for (const std::string& d : dims)
+    if (d != i && touched.count(d) && std::find(swept.begin(), swept.end(), d) != swept.end())
+      others.push_back(d);
+  if (others.empty()) return false;
+  std::vector<std::string> all = others;
+  all.push_back(i);
+  const Set joint = to_dims(home.set, all),
+            apart = join_by_name(to_dims(home.set, others), to_dims(home.set, {i}));
+  return !yes(isl_set_is_equal(joint.get(), to_dims(apart, all).get()));
+}
+
 void PrecomputePlan::check_sweep() const {
   std::set<std::string> touched = body_inames_;
   touched.insert(bounding_inames_.begin(), bounding_inames_.end());
@@ -404,7 +424,7 @@ void PrecomputePlan::check_sweep() const {
       if (kernel().has_iname(p) && touched.insert(p).second) pending.push_back(p);
   }
   for (const std::string& i : options.sweep_inames)
-    if (!touched.count(i))
+    if (!touched.count(i) && !bounds_each_other(kernel(), i, options.sweep_inames, touched))
       refuse("unused-sweep", options.at,
              "no selected use of `{}` depends on `{}`; there is nothing "
              "to sweep",

@@ -62,6 +62,14 @@ class DirectionFinder : public Legality {
     if (p.x != p.y && !p.commutes) look(turned(p));
   }
 
+  /// Whether it is known what iterations have to themselves, to which it is confined.
+  bool is_confined(Pair& p) {
+    try {
+      confine(p);
+      return true;
+    } catch (const IslQuota&) { return false; }
+  }
+
   std::size_t shared_loops_of(const Pair& p) const {
     return present_->common_loops(now(p.a), now(p.b));
   }
@@ -81,7 +89,9 @@ class DirectionFinder : public Legality {
     if (first_of(p) == shared_loops_of(p)) return;
     Pair own = p;
     const bool temporary = p.x && ref_->variables.is_temporary(p.x->variable);
-    if (temporary) confine(own);
+    // Where that takes too long, all instances are compared, as if nothing were an iteration's own.
+    const bool confined = temporary && is_confined(own);
+    if (!confined) own = p;
     if (!in_one_iteration(own))
       for (const CarriedAt& c : carried(own)) {
         add(own, c);
@@ -89,7 +99,7 @@ class DirectionFinder : public Legality {
       }
     // Where loops of a band are on both sides of the boundary of what iterations have to
     // themselves, the band would interleave these iterations.
-    const std::size_t boundary = temporary ? confined_to(p).loops : 0;
+    const std::size_t boundary = confined ? confined_to(p).loops : 0;
     if (boundary == 0 || boundary >= shared_loops_of(p) || p.commutes || in_one_iteration(p))
       return;
     for (const CarriedAt& c : carried(p)) fix_across(p, c, boundary);

@@ -152,11 +152,17 @@ class Fission {
     return kind_of_[place] = kinds_.emplace(text, next).first->second;
   }
 
-  bool find_dependence(const AccessAt& a, const AccessAt& b) const {
+  const Set& domain(int s) {
+    const auto it = domains_.find(s);
+    return it != domains_.end() ? it->second
+                                : domains_.emplace(s, r_.order.domain(s).all).first->second;
+  }
+
+  bool find_dependence(const AccessAt& a, const AccessAt& b) {
     return !yes(isl_map_is_empty(dependence(a, b).get()));
   }
 
-  bool depends_within(const AccessAt& a, const AccessAt& b) const {
+  bool depends_within(const AccessAt& a, const AccessAt& b) {
     const Instruction& x = *k_.instructions[std::size_t(statement_[std::size_t(a.insn)])];
     const Instruction& y = *k_.instructions[std::size_t(statement_[std::size_t(b.insn)])];
     const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
@@ -181,14 +187,14 @@ class Fission {
     return isl_map_intersect_domain(m->copy(), instances_of(k_, insn, dims).all.take());
   }
 
-  Map dependence(const AccessAt& a, const AccessAt& b) const {
+  Map dependence(const AccessAt& a, const AccessAt& b) {
     const RunOrder& o = r_.order;
     Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
                          o.dims(b.insn))
                 .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
-    m = isl_map_intersect_domain(m.take(), o.domain(a.insn).all.take());
-    return isl_map_intersect_range(m.take(), o.domain(b.insn).all.take());
+    m = isl_map_intersect_domain(m.take(), domain(a.insn).copy());
+    return isl_map_intersect_range(m.take(), domain(b.insn).copy());
   }
 
   const Kernel& k_;
@@ -199,6 +205,7 @@ class Fission {
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
   std::unordered_map<std::string, int> kinds_;
   std::map<std::array<int, 4>, bool> answers_;
+  std::map<int, Set> domains_;  // of the reference's statements
 };
 
 }  // namespace

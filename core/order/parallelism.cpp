@@ -31,10 +31,15 @@ class RaceFinder : public Legality {
  public:
   using Refusals = std::map<std::string, std::vector<LoopRefusal>>;  // by loop
 
-  /// `tagged` has the tags; `alone`: what they change besides is refused too.
-  RaceFinder(const Kernel& tagged, const std::vector<std::string>& loops, bool alone,
+  /// `tagged` has the tags; `alone`: what they change besides is refused too; `brief`: any refusal
+  /// of a loop will do.
+  RaceFinder(const Kernel& tagged, const std::vector<std::string>& loops, bool alone, bool brief,
              Refusals& refusals)
-      : Legality(tagged), loops_(loops.begin(), loops.end()), alone_(alone), refusals_(refusals) {}
+      : Legality(tagged),
+        loops_(loops.begin(), loops.end()),
+        alone_(alone),
+        brief_(brief),
+        refusals_(refusals) {}
 
   void find() {
     carry();
@@ -81,19 +86,20 @@ class RaceFinder : public Legality {
   bool is_decided(const std::string& loop) const {
     const auto it = refusals_.find(loop);
     return it != refusals_.end() &&
-           std::any_of(it->second.begin(), it->second.end(), [](const LoopRefusal& r) {
-             return r.is_certain() && r.accumulates.empty();
+           std::any_of(it->second.begin(), it->second.end(), [&](const LoopRefusal& r) {
+             return brief_ || (r.is_certain() && r.accumulates.empty());
            });
   }
 
   std::set<std::string> loops_;
-  bool alone_;
+  bool alone_, brief_;
   Refusals& refusals_;
 };
 
 class ParallelismFinder {
  public:
-  ParallelismFinder(const Kernel& k, const std::string& within) : k_(k), within_(within) {}
+  ParallelismFinder(const Kernel& k, const AskedOfLoops& asked)
+      : k_(k), within_(asked.within), brief_(asked.brief) {}
 
   Parallelism find() {
     check_legal(k_);
@@ -103,13 +109,14 @@ class ParallelismFinder {
     if (!within_.empty() && out_.loops.empty())
       refuse("not-a-loop", k_.at, "`{}` is no loop of kernel `{}`", within_, k_.name);
     find_refusals();
-    Directions d = directions(k_, within_);
+    Directions d = brief_ ? Directions{} : directions(k_, within_);
     for (LoopParallelism& l : out_.loops) {
       l.reductions = std::move(d.reductions[l.iname]);
       conclude(l);
     }
     out_.dependences = std::move(d.dependences);
-    for (const TreeNode& n : order_->tree().roots) add_bands(n, {}, 0, d.fixed);
+    if (!brief_)
+      for (const TreeNode& n : order_->tree().roots) add_bands(n, {}, 0, d.fixed);
     return std::move(out_);
   }
 
@@ -179,7 +186,7 @@ class ParallelismFinder {
     RaceFinder::Refusals found;
     try {
       const IslBudget budget(kProofOperations);
-      RaceFinder(tagged(loops), loops, false, found).find();
+      RaceFinder(tagged(loops), loops, false, brief_, found).find();
     } catch (const Refused&) { return false; } catch (const IslQuota&) {
       return false;
     }
@@ -190,7 +197,7 @@ class ParallelismFinder {
   void ask_alone(const std::string& loop) {
     try {
       within_budget(k_.at, "the order of instances is kept",
-                    [&] { RaceFinder(tagged({loop}), {loop}, true, refusals_).find(); });
+                    [&] { RaceFinder(tagged({loop}), {loop}, true, brief_, refusals_).find(); });
     } catch (const Refused& e) {
       std::vector<LoopRefusal>& all = refusals_[loop];
       if (!all.empty()) return;  // pairs say more
@@ -288,6 +295,7 @@ class ParallelismFinder {
 
   const Kernel& k_;
   const std::string& within_;
+  const bool brief_;
   std::shared_ptr<const RunOrder> order_;
   RaceFinder::Refusals refusals_;
   std::optional<Kernel> typed_;
@@ -320,8 +328,8 @@ std::string CarriedDependence::vector() const {
   return out + ")";
 }
 
-Parallelism parallelism(const Kernel& k, const std::string& within) {
-  return ParallelismFinder(k, within).find();
+Parallelism parallelism(const Kernel& k, const AskedOfLoops& asked) {
+  return ParallelismFinder(k, asked).find();
 }
 
 }  // namespace moonloop

@@ -82,13 +82,20 @@ struct Parallelism {
   std::vector<PermutableBand> bands;           // those that are in no larger one
 };
 
+/// What is asked of the loops of a kernel.
+struct AskedOfLoops {
+  /// About this loop and those in it only, what they carry, and bands of them; empty: of all.
+  std::string within = {};
+  /// Only which loops `par` may be on, and the first reason found where it may not; without
+  /// reductions that are declared, dependences and bands. It ends sooner where much is in the way.
+  bool brief = false;
+};
+
 /// Of `k` as it is: in the order of its tree, with its tags and its claims, but for those that take
 /// the order of a loop on trust, which is asked anew. Inames in teams (`l.N`, `ilp`) are not loops.
-/// Throws as check_legal does where `k` is not legal. Cost: a proof of order for each level of the
+/// Throws as check_legal does where `k` is not legal, and fails `not-a-loop`. Cost: a proof of order for each level of the
 /// tree and for each loop tagged `simd` or `g.N`; isl for each different pair of accesses whose
 /// subscripts do not tell the iterations of their loops.
-/// `within`: about this loop and those in it only, what they carry, and bands of them, where it is
-/// not empty. Fails `not-a-loop`.
-Parallelism parallelism(const Kernel& k, const std::string& within = {});
+Parallelism parallelism(const Kernel& k, const AskedOfLoops& asked = {});
 
 }  // namespace moonloop

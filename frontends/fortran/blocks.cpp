@@ -1,5 +1,6 @@
 #include "frontends/fortran/blocks.h"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -69,11 +70,55 @@ class BlockReader {
  private:
   void include(const Source* by, const std::string& name, int order);
   void check_line(const Block& transform, int n) const;
+  bool read_mark(std::string_view text, RoutineMark mark);
 
   const FortranOptions& how_;
   bool fixed_;
   std::set<std::string> open_files_;
 };
+
+/// `n = 1000, m = 20` of the text after `auto`, in small letters as Fortran's names are. Fails
+/// `syntax`.
+std::string values_of(std::string_view text, const Span& at) {
+  std::string out;
+  const auto is_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view one = trimmed(text.substr(0, comma));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    std::string name(trimmed(one.substr(0, equals)));
+    const std::string_view number = trimmed(one.substr(std::min(equals + 1, one.size())));
+    const bool digits = !number.empty() && number.size() <= 18 &&
+                        number.find_first_not_of("0123456789") == std::string_view::npos;
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_name) || !digits)
+      throw Error(Diagnostic{"syntax",
+                             fmt::format("`{}` is not what a parameter is about", one),
+                             {at, {}},
+                             {},
+                             "`auto` may be followed by sizes, as in `auto n=1000, m=20`"});
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", name, number);
+    more = comma < text.size();
+    text = trimmed(text.substr(std::min(comma + 1, text.size())));
+  }
+  return out;
+}
+
+/// Whether the text after the sentinel is such a line, which is kept.
+bool BlockReader::read_mark(std::string_view text, RoutineMark mark) {
+  if (std::string_view rest = text; accept(rest, "noinline") && rest.empty()) {
+    out.apart.push_back(std::move(mark));
+    return true;
+  }
+  const bool is_word = text.size() == 4 ||
+                       (text.size() > 4 && std::isspace(static_cast<unsigned char>(text[4])) != 0);
+  if (!is_word || !accept(text, "auto")) return false;
+  mark.values = values_of(text, mark.at);
+  out.automatic.push_back(std::move(mark));
+  return true;
+}
 
 /// Reads nothing where there is no such file; Flang reports that.
 void BlockReader::include(const Source* by, const std::string& name, int order) {
@@ -124,10 +169,7 @@ void BlockReader::read(const Source* source, int order) {
     at.col = static_cast<int>(line.find('$')) + 1;
     at.len = std::max(1, static_cast<int>(trimmed(line.substr(line.find('$'))).size()));
     std::string_view rest = *found;
-    if (!transform && accept(rest, "noinline") && rest.empty()) {
-      out.apart.push_back(at);
-      continue;
-    }
+    if (!transform && read_mark(rest, {at, order ? order : n, {}})) continue;
     const bool begins = accept(rest, "begin");
     if (!begins && !accept(rest, "end"))
       throw Error(Diagnostic{"syntax",
@@ -135,7 +177,7 @@ void BlockReader::read(const Source* source, int order) {
                              {at, {}},
                              {},
                              "there are `begin transform`, `end transform`, `begin tagged: NAME`, "
-                             "`end tagged: NAME` and `noinline`"});
+                             "`end tagged: NAME`, `auto` and `noinline`"});
     if (accept(rest, "transform") && rest.empty()) {
       if (begins == transform.has_value())
         fail("syntax", at, "this block {}", begins ? "begins within another one" : "never began");

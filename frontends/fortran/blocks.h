@@ -16,10 +16,18 @@ struct Block {
   Span at;
 };
 
+/// A line that says something about the routine that it is in, or before.
+struct RoutineMark {
+  Span at;
+  int order = 0;       // as of a block
+  std::string values;  // of `auto`: what parameters are about, `n = 1000, m = 20`
+};
+
 struct Blocks {
   std::vector<Block> tagged;
   std::vector<Block> transforms;
-  std::vector<Span> apart;  // lines `noinline`
+  std::vector<RoutineMark> apart;      // lines `noinline`
+  std::vector<RoutineMark> automatic;  // lines `auto`
 };
 
 /// The blocks in a file's comments and in those of the files that it includes, in their order.

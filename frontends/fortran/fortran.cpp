@@ -115,23 +115,101 @@ bool is_in_fixed_form(const Source* home, const Source* file, const FortranOptio
   return !is_fortran(home->name) || is_fixed_form(home->name, {});
 }
 
+/// Whether both have the same lines: a routine and its entries.
+bool is_one_subprogram(const fortran::Routine& a, const fortran::Routine& b) {
+  const FortranFile::Lines &x = a.home.routine, &y = b.home.routine;
+  return a.at.source == b.at.source && x.first == y.first && x.last == y.last;
+}
+
+/// The routine that a line of comment belongs to: the innermost one around it, or the one that
+/// follows.
+fortran::Routine& routine_of(const fortran::RoutineMark& mark, std::string_view word,
+                             std::vector<fortran::Routine>& routines) {
+  fortran::Routine* found = nullptr;
+  for (fortran::Routine& r : routines) {
+    const FortranFile::Lines& lines = r.home.routine;
+    const bool here = r.at.source && r.at.source->name == mark.at.source->name &&
+                      lines.first - 1 <= mark.at.line && mark.at.line <= lines.last;
+    if (here && (!found || lines.first > found->home.routine.first)) found = &r;
+  }
+  if (!found)
+    fail("syntax", mark.at, "`{}` is neither in a routine nor on the line before one", word);
+  return *found;
+}
+
 /// Marks the routines that are to be functions of their own.
 void mark_apart(const fortran::Blocks& blocks, std::vector<fortran::Routine>& routines) {
-  for (const Span& at : blocks.apart) {
-    fortran::Routine* found = nullptr;  // the innermost one around, or the one that follows
-    for (fortran::Routine& r : routines) {
-      const FortranFile::Lines& lines = r.home.routine;
-      const bool here = r.at.source && r.at.source->name == at.source->name &&
-                        lines.first - 1 <= at.line && at.line <= lines.last;
-      if (here && (!found || lines.first > found->home.routine.first)) found = &r;
-    }
-    if (!found) fail("syntax", at, "`noinline` is neither in a routine nor on the line before one");
-    const FortranFile::Lines lines = found->home.routine;
-    for (fortran::Routine& r : routines)  // with its entries
-      if (r.at.source == found->at.source && r.home.routine.first == lines.first &&
-          r.home.routine.last == lines.last)
-        r.apart = true;
+  for (const fortran::RoutineMark& mark : blocks.apart) {
+    const fortran::Routine found = routine_of(mark, "noinline", routines);
+    for (fortran::Routine& r : routines)
+      if (is_one_subprogram(r, found)) r.apart = true;
   }
+}
+
+/// The routines whose schedules are to be chosen, with the lines that say so.
+class AutomaticRoutines {
+ public:
+  /// Fails `syntax` for a line that belongs to no routine, and for a second one.
+  AutomaticRoutines(const fortran::Blocks& blocks, std::vector<fortran::Routine>& routines) {
+    for (const fortran::RoutineMark& mark : blocks.automatic) {
+      const fortran::Routine found = routine_of(mark, "auto", routines);
+      for (const fortran::Routine& r : routines) {
+        if (!is_one_subprogram(r, found)) continue;
+        if (const fortran::RoutineMark* first = of(r))
+          throw Error(Diagnostic{"syntax",
+                                 fmt::format("`auto` stands twice in `{}`", bare_name(r)),
+                                 {mark.at, {}},
+                                 {{first->at, "the first one is here"}},
+                                 {}});
+        all_.push_back({r.at, bare_name(r), &mark});
+      }
+    }
+  }
+  /// Null where there is none.
+  const fortran::RoutineMark* of(const fortran::Routine& r) const {
+    for (const Entry& e : all_)
+      if (is_at(r, e)) return e.mark;
+    return nullptr;
+  }
+  /// Fails `syntax` for a routine that is no longer among these, where its calls are.
+  void require_kernels(const std::vector<fortran::Routine>& routines) const {
+    for (const Entry& e : all_)
+      if (std::none_of(routines.begin(), routines.end(),
+                       [&](const fortran::Routine& r) { return is_at(r, e); }))
+        throw Error(Diagnostic{
+            "syntax",
+            fmt::format("`{}` has no schedule of its own: its body takes the place of its calls",
+                        e.name),
+            {e.mark->at, {}},
+            {},
+            "write `auto` in the routine around it, or `noinline` in this one"});
+  }
+
+ private:
+  struct Entry {
+    Span at;
+    std::string name;
+    const fortran::RoutineMark* mark;
+  };
+  static bool is_at(const fortran::Routine& r, const Entry& e) {
+    return r.at.source == e.at.source && r.at.line == e.at.line && r.at.col == e.at.col;
+  }
+  static std::string bare_name(const fortran::Routine& r) {
+    const std::size_t end = r.name.find_last_of(":%");
+    return end == std::string::npos ? r.name : r.name.substr(end + 1);
+  }
+  std::vector<Entry> all_;
+};
+
+/// The Lua for `auto`, on its line. Where other routines of the file call this one as a kernel, it
+/// has the schedule of a function that they call.
+FortranFile::Transform automatic_step(const fortran::RoutineMark& mark, const std::string& name,
+                                      bool called) {
+  std::string code(static_cast<std::size_t>(mark.at.line - 1), '\n');
+  code += fmt::format("_G[\"{0}\"] = lp.auto(_G[\"{0}\"], {{prefix = \"{0}_\"", name);
+  if (!mark.values.empty()) code += fmt::format(", params = {{{}}}", mark.values);
+  if (called) code += ", called = true";
+  return {mark.at.source, code + "})", name, true};
 }
 
 /// The routines of a file as kernels, those that others call as such before these.
@@ -186,7 +264,10 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   std::vector<Step> steps;
   std::vector<fortran::Routine> routines = read(source, options);
   mark_apart(blocks, routines);
+  const AutomaticRoutines automatic(blocks, routines);
   routines = fortran::inline_calls(std::move(routines));
+  automatic.require_kernels(routines);
+  std::vector<std::pair<std::string, const fortran::RoutineMark*>> scheduled;
   LoweredRoutines lowered(routines, blocks, options.directives);
   for (std::size_t n = 0; n < routines.size(); ++n) try {
       fortran::Routine& r = routines[n];
@@ -198,16 +279,24 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       r.home.outputs_inside = own.outputs_inside;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
+      // The schedule begins with what all directives of its routine make, also those behind it.
+      const fortran::RoutineMark* mark = automatic.of(r);
       for (auto& s : own.steps)
         steps.push_back(
-            {s.first,
+            {mark ? std::min(s.first, mark->order) : s.first,
              {source,
               std::string(static_cast<std::size_t>(s.first - 1), '\n') + std::move(s.second),
               out.kernels.back().name}});
+      if (mark) scheduled.emplace_back(out.kernels.back().name, mark);
     } catch (const Error& e) {
       out.left_out.push_back({routines[n].name, routines[n].at, e.diagnostics()});
       out.warnings.push_back({routines[n].name, warning_of(out.left_out.back())});
     }
+  for (const auto& [name, mark] : scheduled) {
+    const bool called = std::any_of(out.kernels.begin(), out.kernels.end(),
+                                    [&](const Kernel& k) { return k.callees.count(name) > 0; });
+    steps.push_back({mark->order, automatic_step(*mark, name, called)});
+  }
   for (const fortran::Block& b : blocks.transforms)
     steps.push_back({b.order, {b.at.source, fortran::transform_text(b), {}}});
   std::stable_sort(steps.begin(), steps.end(),

@@ -18,7 +18,8 @@ struct FortranFile {
   struct Transform {
     const Source* source;
     std::string code;
-    std::string kernel;  // that it is about: of a directive; empty: a block's
+    std::string kernel;      // that it is about: of a directive, or `auto`; empty: a block's
+    bool automatic = false;  // of `auto`: the schedule that lp.auto chooses for the target
   };
   std::vector<Transform> transforms;
   /// Program units that are not kernels, and why.

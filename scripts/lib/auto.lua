@@ -5,14 +5,27 @@ local Script = require "moonloop.auto_script"
 local Cpu = require "moonloop.auto_cpu"
 local Device = require "moonloop.auto_device"
 
+local function on_device(script, options)
+  if not options.called then return Device.schedule(script, options) end
+  script:note "the work-item that calls it runs its loops in order"
+  return script
+end
+
+-- Tasks for threads, lanes of gangs for vectors.
+local function on_gangs(script, options)
+  options.threads, options.gangs = not options.called, true
+  return Cpu.schedule(script, options)
+end
+
 local kTargets = {
-  c = function(script, options) return Cpu.schedule(script, options) end,
+  c = Cpu.schedule,
   openmp = function(script, options)
-    options.threads = true
+    options.threads = not options.called  -- those of its callers
     return Cpu.schedule(script, options)
   end,
-  cuda = function(script, options) return Device.schedule(script, options) end,
-  opencl = function(script, options) return Device.schedule(script, options) end,
+  cuda = on_device,
+  ispc = on_gangs,
+  opencl = on_device,
 }
 
 local function list_of(params)
@@ -23,20 +36,42 @@ local function list_of(params)
   return table.concat(out, ", ")
 end
 
-return function(knl, options)
+local function check_params(knl, params)
+  support.check(type(params) == "table", "auto", 2,
+                "option 'params': table of integers by name expected, got %s", type(params))
+  local known, names = {}, {}
+  local function add(name)
+    if not known[name] then known[name], names[#names + 1] = true, name end
+  end
+  for _, name in ipairs(knl.params) do add(name) end
+  for _, each in ipairs(knl.args) do
+    if not each.shape and each.type and each.type:find "^u?int" then add(each.name) end
+  end
+  for name in pairs(params) do
+    support.check(known[name], "auto", 2, "kernel '%s' has no integer '%s'; it has %s", knl.name,
+                  name, table.concat(names, ", "))
+  end
+end
+
+-- `default`: the target that the command asks for.
+return function(knl, options, default)
   support.kernel("auto", knl)
-  options = support.options("auto", 2, options, "params, prefix, target")
-  local target = options.target or "c"
+  options = support.options("auto", 2, options, "called, params, prefix, target")
+  local target = options.target or default
   local schedule = kTargets[target]
-  support.check(schedule, "auto", 2, "no schedules for target '%s'; there are some for c, openmp, opencl and cuda",
+  support.check(schedule, "auto", 2,
+                "no schedules for target '%s'; there are some for c, openmp, opencl, cuda and ispc",
                 target)
   local params = options.params or {}
+  check_params(knl, params)
   local function accepts(knl) return (pcall(knl.code, knl, target)) end
   local prefix = options.prefix or ""
-  local script = schedule(Script.of(knl, prefix), {params = params})
-  if not accepts(script.knl) then  -- some step leads to what the target cannot express
-    script = schedule(Script.of(knl, prefix), {params = params, accepts = accepts})
+  local function scheduled(accepts)
+    return schedule(Script.of(knl, prefix),
+                    {params = params, called = options.called, accepts = accepts})
   end
+  local script = scheduled()
+  if not accepts(script.knl) then script = scheduled(accepts) end  -- some step is not supported
   local sizes = next(params) and " of about " .. list_of(params) or ""
   local head = ("`moonloop auto` for `%s` on %s%s"):format(knl.name, target, sizes)
   return script:tuned(), script:text(head)

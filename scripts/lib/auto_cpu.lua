@@ -2,23 +2,37 @@
 -- registers, threads. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
 local cut_time = require "moonloop.auto_time"
+local with_scans = require "moonloop.auto_scan"
 
 local Cpu = {}
 Cpu.__index = Cpu
 
--- Gives the script with the steps. `options`: `threads`, whether there are some; `vector`, bytes of a
--- vector register; `params`; `accepts(knl)`, if given, says whether there is code for a kernel.
+-- Gives the script with the steps. `options`: `threads`, whether there are some; `gangs`, whether
+-- lanes run all that is in their iterations; `vector`, bytes of a vector register; `params`; `accepts(knl)`, if given, says whether there is code for a kernel.
 function Cpu.schedule(script, options)
   local self = setmetatable({
     script = script,
     threads = options.threads,
+    gangs = options.gangs,
     vector = options.vector or 32,
     accepts = options.accepts,
     params = options.params,
   }, Cpu)
   self:look()
+  self:take_scans{
+    blocks = function(iname) return self.threads and self:is_worth_threads(iname) end,
+    size = 1024, tag = "par",
+  }
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
   return self.script
+end
+
+-- Prefix sums and their kin, as `how` of moonloop.auto_scan says.
+function Cpu:take_scans(how)
+  how.params, how.accepts = self.params, self.accepts
+  local own = self.script
+  self.script, self.done = with_scans(own, self.facts, how)
+  if self.script ~= own then self:look() end
 end
 
 -- Looks at the kernel again: steps changed loops that are still to be looked at.
@@ -58,6 +72,7 @@ end
 
 -- Schedules what is in the loop, in the cheapest way that is legal.
 function Cpu:nest(iname)
+  if self.done[iname] then return end
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end
@@ -169,6 +184,16 @@ end
 
 -- ---- Ways to run one ------------------------------------------------------------------------------
 
+-- What the order of its loops is not known by, or is Fortran's or another language's.
+function Cpu:note_what_stays(nest)
+  for _, iname in ipairs(nest.chain) do
+    local loop = self.facts.loop[iname]
+    if not loop.par and (loop.code == "not-proved" or loop.variable == "outside") then
+      self.script:note(Cpu.why_in_order(loop))
+    end
+  end
+end
+
 -- Its loops stay, but for those in it.
 function Cpu:keep(nest)
   local threads = self.threads
@@ -180,6 +205,8 @@ function Cpu:keep(nest)
   end
   if #parts == 0 and not self.facts.loop[nest.chain[#nest.chain]].par then
     self.script:note(Cpu.why_in_order(self.facts.loop[nest.chain[#nest.chain]]))
+  else
+    self:note_what_stays(nest)
   end
   for _, part in ipairs(parts) do self:nest(part) end
   self.threads = threads
@@ -354,6 +381,7 @@ function Cpu:make_lanes(nest, v)
     length = self:walks_down(nest, v) and 128*width or 2*width
     why = ("vectors along `%s`, around the loops in it"):format(v)
   end
+  if self.gangs then return self:make_gangs(nest, v, u, why) end
   while length > lengths[#lengths] do length = lengths[#lengths] end
   local tags = {inner_tag = "vec", slabs = {0, 1}}
   names[v] = self:split(why, v, script:knob(v .. "_lanes", lengths, length), tags)
@@ -374,6 +402,30 @@ function Cpu:make_lanes(nest, v)
     end
   end
   self:spread(#order > 0 and {v, table.unpack(nest.chain)} or nest.chain, names)
+  return true
+end
+
+-- Lanes along `v` run the loops in it; each has several `u`, if given, side by side.
+function Cpu:make_gangs(nest, v, u, why)
+  local script, names, outside = self.script, {}, Facts.without(nest.chain, v)
+  if nest.chain[#nest.chain] ~= v then
+    local order = {table.unpack(outside)}
+    order[#order + 1] = v
+    if not script:try(why, "prioritize_loops", order) then return false end
+  end
+  if self.threads and #outside == 0 and self:is_worth_threads(v) then
+    local chunk = script:knob(v .. "_chunk", {64, 256, 1024}, 256)
+    names[v] = self:split(why, v, chunk, {inner_tag = "simd"})
+    if not names[v] then return false end
+    self:spread({v}, names)
+    return true
+  end
+  if not script:try(why, "tag_inames", {[v] = "simd"}) then return false end
+  if u then
+    local copies = script:knob(u .. "_copies", {1, 2, 4, 6, 8}, 4)
+    names[u] = self:split(why, u, copies, {inner_tag = "ilp", slabs = {0, 1}})
+  end
+  self:spread(outside, names)
   return true
 end
 

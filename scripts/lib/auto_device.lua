@@ -17,6 +17,10 @@ function Device.schedule(script, options)
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
+  self:take_scans{
+    blocks = function() return true end, only_blocks = true,
+    size = 128, tag = "g.0",
+  }
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
   self:share_totals()
   return self.script
@@ -115,10 +119,17 @@ function Device:distribute(loop)
   local trial = own:fork()
   local why = ("each iteration of `%s` keeps what it computes, for statements in loops of their own")
     :format(table.concat(inames, "`, `"))
-  if #arrays > 0 and trial:try(why, "privatize_temporaries_with_inames", inames, arrays) then
+  local kept = #arrays > 0 and trial:try(why, "privatize_temporaries_with_inames", inames, arrays)
+  for _, each in ipairs(arrays) do
+    kept = kept and trial:try(why, "set_temporary_address_space", each, "global")
+  end
+  if kept then
     self.script = trial
     self:look()
-    if Cpu.distribute(self, self.facts.loop[loop.iname]) then return true end
+    if Cpu.distribute(self, self.facts.loop[loop.iname])
+        and (not self.accepts or self.accepts(self.script.knl)) then
+      return true
+    end
   end
   self.script, self.facts = own, facts
   return false
@@ -164,7 +175,11 @@ function Device:keep(nest)
       self:nest(each)
     end
   end
-  if not any then self.script:note(Cpu.why_in_order(self.facts.loop[last])) end
+  if any then
+    self:note_what_stays(nest)
+  else
+    self.script:note(Cpu.why_in_order(self.facts.loop[last]))
+  end
   return true
 end
 

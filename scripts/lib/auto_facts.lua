@@ -29,7 +29,7 @@ function Facts.of(knl, params, within)
     self.accesses[each.id] = {}
   end
   for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
-  self.loops = lp.parallelism(knl, within).loops
+  self.loops = lp.parallelism(knl, {brief = true, within = within}).loops
   for _, loop in ipairs(self.loops) do
     self.loop[loop.iname] = loop
     loop.ids, loop.has = {}, {}

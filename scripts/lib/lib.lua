@@ -6,6 +6,7 @@ return setmetatable({
   pipeline = require "moonloop.pipeline",
   register_block = require "moonloop.register_block",
   repeat_until = require "moonloop.repeat_until",
+  scan_in_blocks = require "moonloop.scan_in_blocks",
   skew = require "moonloop.skew",
   stage_in_local = require "moonloop.stage_in_local",
   tile = require "moonloop.tile",

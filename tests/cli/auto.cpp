@@ -49,6 +49,136 @@ TEST_CASE("auto: several kernels have knobs of their own") {
   CHECK(!has(tool("auto k.loop --kernel other", f.str()).out, "product"));
 }
 
+TEST_CASE("auto: a kernel that others call has a schedule for that") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel smooth(n: int32, x: in float64[n], y: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "y[i] = 2*x[i]\n"
+          "kernel rows(n: int32, m: int32, a: in float64[m, n], b: out float64[m, n])\n"
+          "domain {[j]: 0 <= j < m}\n"
+          "b[j, :] = smooth(n, a[j, :])\n");
+  for (const std::string target : {"c", "openmp", "opencl", "cuda", "ispc"}) {
+    CAPTURE(target);
+    const std::string of = " --target " + target;
+    const Outcome o = tool("auto k.loop -o k.lua" + of, f.str());
+    CHECK_MESSAGE(o.status == 0, o.err);
+    CHECK(tool("check k.loop -t k.lua" + of, f.str()).status == 0);
+    if (target == "ispc") continue;  // it has no such functions
+    const Outcome code = tool("gen k.loop -t k.lua --kernel rows" + of, f.str());
+    CHECK_MESSAGE(code.status == 0, code.err);
+    CHECK(has(code.out, "pragma omp parallel for\n  for (int32_t j") == (target == "openmp"));
+  }
+  CHECK(has(tool("auto k.loop --target cuda", f.str()).out,
+            "-- the work-item that calls it runs its loops in order"));
+  // Alone, it is one like others.
+  CHECK(has(tool("auto k.loop --target cuda --kernel smooth", f.str()).out, "\"g.0\""));
+}
+
+TEST_CASE("auto: kernels and routines that have no schedule are in the script with the reason") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel wrong(n: int32, a: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "tag i: par\n"
+          "a[0] = i\n"
+          "kernel right(n: int32, a: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "a[i] = 2*a[i]\n");
+  const Outcome o = tool("auto k.loop", f.str());
+  CHECK(o.status == 0);
+  CHECK(has(o.err, "[no-schedule]"));
+  CHECK(has(o.out, "-- `moonloop auto` for `wrong` on c: it stays as it is: "));
+  CHECK(has(o.out, "right = lp.tag_inames(right, {i = \"simd\"})"));
+  CHECK(tool("auto k.loop --kernel wrong", f.str()).status == 1);
+
+  f.write("k.f90", R"(module m
+  implicit none
+contains
+  subroutine one(n, x, y, idx)
+    integer, intent(in) :: n, idx(n)
+    real(8), intent(inout) :: x(n), y(n)
+    integer :: i
+    do i = 1, n
+      y(idx(i)) = y(idx(i)) + x(i)
+    end do
+    do i = 1, n
+      print *, x(i)
+    end do
+    do while (x(1) > 1)
+      do i = 1, n
+        x(i) = 0.5d0*x(i)
+      end do
+    end do
+  end subroutine
+  subroutine two(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    character(:), allocatable :: name
+    name = 'none'
+    x = len(name)
+  end subroutine
+  subroutine three(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    x = 3*x
+  end subroutine
+end module
+)");
+  for (const std::string target : {"c", "openmp"}) {
+    const std::string of = " --target " + target;
+    const Outcome whole = tool("auto k.f90 -o k.lua" + of, f.str());
+    CHECK_MESSAGE(whole.status == 0, whole.err);
+    CHECK(has(whole.err, "`two` is left out"));
+    const std::string script = f.read("k.lua");
+    CHECK(has(script, "-- `two` is no kernel: "));
+    CHECK(has(script, "-- `i` stays in order: "));
+    CHECK(has(script, "writes outside"));
+    CHECK(has(script, "-- `turn` stays in order: "));
+    CHECK(has(script, "three = lp."));
+    CHECK(tool("check k.f90 -t k.lua --quiet" + of, f.str()).status == 0);
+    for (const char* kernel : {"one", "three"})
+      CHECK(
+          tool(std::string("gen k.f90 -t k.lua --quiet --kernel ") + kernel + of, f.str()).status ==
+          0);
+  }
+}
+
+TEST_CASE("auto: scans in order, and in blocks where blocks run at the same time") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel scan(n: int32, x: in float64[n], y: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\n"
+          "y[i] = sum(j, x[j])   {id=add}\n"
+          "kernel rows(n: int32, m: int32, x: in int32[m, n], y: out int64[m, n])\n"
+          "domain {[k]: 0 <= k < m}\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
+          "y[k, i] = max(j, x[k, j])   {id=most}\n"
+          "kernel both(n: int32, x: in float64[n], y: out float64[n], z: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j, l]: 0 <= j, l <= i}\n"
+          "y[i] = sum(j, x[j])   {id=add}\n"
+          "z[i] = product(l, x[l])*y[n - 1]   {id=multiply}\n");
+  for (const std::string target : {"c", "openmp", "opencl", "cuda"}) {
+    CAPTURE(target);
+    const std::string of = " --target " + target;
+    CHECK(tool("auto k.loop -o k.lua" + of, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    CHECK(has(script, "scan = lib.scan_in_blocks(scan, \"add\", \"i\"") == (target != "c"));
+    CHECK(has(script, "rows = lp.realize_reduction(rows, \"id:most\""));  // rows are parallel
+    CHECK(tool("check k.loop -t k.lua" + of, f.str()).status == 0);
+    for (const char* kernel : {"scan", "rows", "both"})
+      for (const char* n : {"1", "1500"}) {
+        CAPTURE(kernel);
+        CAPTURE(n);
+        const std::string sizes =
+            std::string(kernel) + " -p n=" + n + (kernel[0] == 'r' ? " -p m=3" : "");
+        if (target != "cuda")
+          CHECK(
+              has(tool("run k.loop -t k.lua --verify --quiet --kernel " + sizes + of, f.str()).out,
+                  "verify: equal"));
+      }
+  }
+}
+
 TEST_CASE("auto: what stays in order has its reason in the script") {
   const Folder f;
   f.write("k.loop",
@@ -60,13 +190,44 @@ TEST_CASE("auto: what stays in order has its reason in the script") {
   CHECK(has(o.out, "-- `i` stays in order: tagging `i` as `par` would run"));
 }
 
+TEST_CASE("auto: on ispc, lanes of a gang run all that is in their iterations") {
+  const Folder f;
+  f.write("k.loop", std::string(kProductText) +
+                        "kernel scaled(n: int32, x: float64[n], y: float64[n])\n"
+                        "domain {[i]: 0 <= i < n}\n"
+                        "y[i] = 2*x[i]\n"
+                        "kernel total(n: int32, x: in float64[n], s: out float64)\n"
+                        "domain {[i]: 0 <= i < n}\n"
+                        "s = sum(i, x[i])\n");
+  CHECK(tool("auto k.loop --target ispc -o k.lua", f.str()).status == 0);
+  CHECK(tool("check k.loop -t k.lua --target ispc", f.str()).status == 0);
+  const auto code = [&](const char* kernel) {
+    return tool(std::string("gen k.loop -t k.lua --target ispc --kernel ") + kernel, f.str()).out;
+  };
+  CHECK(has(code("product"),
+            R"(task void product_task0(uniform int32 n, const uniform double * uniform a,
+                        const uniform double * uniform b, uniform double * uniform c) {
+  uniform int32 const i_outer = taskIndex0;
+  if (0 < n)
+    foreach (j = 0 ... n) {
+      varying double acc_k[4];
+)"));
+  CHECK(has(code("scaled"), "launch[(n + 1023) / 1024] scaled_task0("));
+  CHECK(has(code("scaled"), "foreach (i_inner = 0 ... "));
+  CHECK(has(code("total"), "reduce_add("));
+}
+
 TEST_CASE("auto: what is wrong with its arguments") {
   const Folder f;
   f.write("k.loop", kProductText);
   CHECK(has(tool("auto k.loop -p m=3", f.str()).err, "[unknown-parameter]"));
-  const Outcome target = tool("auto k.loop --target ispc", f.str());
-  CHECK(target.status == 1);
-  CHECK(has(target.err, "no schedules for target 'ispc'"));
+  f.write("t.lua", "product = lp.auto(product, {target = 'gpu'})\n");
+  CHECK(has(tool("check k.loop -t t.lua", f.str()).err, "no schedules for target 'gpu'"));
+  f.write("t.lua", "product = lp.auto(product, {params = {m = 3}})\n");
+  CHECK(has(tool("check k.loop -t t.lua", f.str()).err,
+            "kernel 'product' has no integer 'm'; it has n"));
+  f.write("t.lua", "product = lp.auto(product, {params = 3})\n");
+  CHECK(has(tool("check k.loop -t t.lua", f.str()).err, "table of integers by name expected"));
   f.write("t.lua", "product = lp.auto(product, {tile = 3})\n");
   CHECK(has(tool("check k.loop -t t.lua", f.str()).err, "unknown option 'tile'"));
   f.write("t.lua", "product = lp.auto(3)\n");

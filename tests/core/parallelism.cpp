@@ -108,7 +108,7 @@ TEST_CASE("parallelism: within one loop") {
       "kernel f(n: int32, m: int32, a: float64[n, n])\n"
       "domain {[t, i, j]: 0 <= t < m and 1 <= i < n - 1 and 1 <= j < n - 1}\n"
       "for t\na[i, j] = a[i - 1, j] + a[i, j - 1] + a[i + 1, j] + a[i, j + 1] {id=s}\nend\n");
-  const Parallelism p = parallelism(k, "i");
+  const Parallelism p = parallelism(k, {.within = "i"});
   REQUIRE(p.loops.size() == 2);
   CHECK(p.loops[0].iname == "i");
   CHECK(p.loops[0].around == std::vector<std::string>{"t"});
@@ -117,7 +117,7 @@ TEST_CASE("parallelism: within one loop") {
   CHECK(vectors == std::set<std::string>{"(0, 0, 1)", "(0, 1, 0)"});
   REQUIRE(p.bands.size() == 1);
   CHECK(p.bands[0].loops == std::vector<std::string>{"i", "j"});
-  CHECK_THROWS_AS(parallelism(k, "u"), Error);
+  CHECK_THROWS_AS(parallelism(k, {.within = "u"}), Error);
 }
 
 TEST_CASE("parallelism: Gauss-Seidel's method in two dimensions, and a skewed one") {

@@ -15,6 +15,7 @@
 #include "tests/differential/random_kernel.h"
 #include "tests/differential/random_memory.h"
 #include "tests/differential/random_records.h"
+#include "tests/differential/random_reductions.h"
 #include "tests/differential/random_scans.h"
 #include "transforms/registry.h"
 
@@ -31,7 +32,9 @@ Opening random_opening(Random& random, std::uint64_t seed) {
   if (choice < 10) opening.text = with_records(random, opening.text);
   if (choice >= 10 && choice < 20) opening = random_claims(random, name);
   if (choice >= 20 && choice < 30) opening = random_scans(random, name);
+  if (choice >= 25 && choice < 30) opening.steps.clear();  // it is to find them
   if (choice >= 30 && choice < 50) opening.text = with_layouts(seed, opening.text);
+  if (choice >= 50 && choice < 70) opening.text = random_reductions(random, name);
   return opening;
 }
 
@@ -52,16 +55,15 @@ std::optional<Pair> scheduled(std::uint64_t seed, Target target, std::vector<Pro
     check_legal(complete(out.original));
     generate(out.original, target);
   } catch (const Error&) { return std::nullopt; }
-  const std::map<std::string, std::int64_t> params =
-      random.chance(50) ? std::map<std::string, std::int64_t>{{"n", 1000}}
-                        : std::map<std::string, std::int64_t>{};
+  std::map<std::string, std::int64_t> params;  // what `auto` is told, not what is run
+  if (random.chance(50)) params["n"] = random.chance(50) ? 1000 : 12;
   std::string script;
   try {
-    Automatic a = automatic(out.original, target, params, "", {});
+    Automatic a = automatic(out.original, target, {.params = params}, {});
     script = a.script;
     steps += static_cast<long>(a.kernel.trace.size() - out.original.trace.size());
     check_legal(a.kernel);
-    if (automatic(out.original, target, params, "", {}).script != script)
+    if (automatic(out.original, target, {.params = params}, {}).script != script)
       throw std::runtime_error("another script the second time");
     if (generate(replayed(script, out.original), target).source !=
         generate(a.kernel, target).source)

@@ -118,7 +118,7 @@ class ParallelismCheck {
           out.insert(fmt::format("{} {} {} {} {}", d.variable, d.from, d.to, d.level, d.vector()));
       return out;
     };
-    const Parallelism within = parallelism(k_, one.iname);
+    const Parallelism within = parallelism(k_, {.within = one.iname});
     const std::set<std::string> all = lines(said_), some = lines(within);
     if (all != some)
       problem(fmt::format("within {}:\n  {}\nbut of all:\n  {}", one.iname, fmt::join(some, "\n  "),

@@ -300,6 +300,9 @@ class StepMaker {
     if (all.empty()) return recognize();
     const std::vector<std::string>& over = r_.pick(all);
     if (r_.chance(20)) return {"reduction_arg_to_subst_rule", {list(over)}, {}};
+    if (over.size() == 1 && r_.chance(30))
+      return {
+          "split_reduction_at", {text(over[0]), text(r_.pick({"1", "n // 2", "n - 1", "2"}))}, {}};
     if (over.size() == 1) return {"split_iname", {text(over[0]), number(r_.between(2, 4))}, {}};
     if (r_.chance(40)) return {"stage_reduction", {list({r_.pick(over)})}, {}};
     return {r_.pick({"split_reduction_inward", "split_reduction_outward"}),

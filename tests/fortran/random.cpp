@@ -2,6 +2,8 @@
 #include <random>
 
 #include "codegen/codegen.h"
+#include "core/order/reference.h"
+#include "scripts/automatic.h"
 #include "tests/fortran/gfortran.h"
 #include "tests/fortran/writer.h"
 
@@ -48,6 +50,31 @@ struct Opened {
   Opened& operator=(const Opened&) = delete;
   void* handle;
 };
+
+/// The arguments after a call of gfortran's routine, or of ours.
+Data after_gfortran(const Opened& library, const std::string& name, Data d) {
+  using F = void (*)(void*, void*, void*, void*, void*, void*, void*);
+  const bool given = d.m > 1;  // the optional argument
+  reinterpret_cast<F>(dlsym(library.handle, (name + "_").c_str()))(
+      &d.n, &d.m, d.a.data(), d.x.data(), d.k.data(), d.s.data(), given ? d.e.data() : nullptr);
+  return d;
+}
+Data after_ours(const Opened& library, const std::string& name, Data d) {
+  using F = void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*, void*, std::int32_t);
+  const bool given = d.m > 1;
+  reinterpret_cast<F>(dlsym(library.handle, name.c_str()))(d.n, d.m, d.a.data(), d.x.data(),
+                                                           d.k.data(), d.s.data(),
+                                                           given ? d.e.data() : nullptr, given);
+  return d;
+}
+
+/// Compares the two; whether the routine changes anything.
+bool is_as_gfortran(const Opened& theirs, const Opened& ours, const std::string& name, int n, int m,
+                    unsigned seed) {
+  const Data before(n, m, seed), one = after_gfortran(theirs, name, before);
+  CHECK(one == after_ours(ours, name, before));
+  return !(one == before);
+}
 
 /// How the directives of routines fared.
 struct Directives {
@@ -156,30 +183,114 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
         CAPTURE(texts[i]);
         CAPTURE(n);
         const std::string name = "r" + std::to_string(i);
-        const bool given = m > 1;  // the optional argument
-        Data one(n, m, batch);
-        using F = void (*)(void*, void*, void*, void*, void*, void*, void*);
-        using G =
-            void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*, void*, std::int32_t);
-        reinterpret_cast<F>(dlsym(theirs.handle, (name + "_").c_str()))(
-            &one.n, &one.m, one.a.data(), one.x.data(), one.k.data(), one.s.data(),
-            given ? one.e.data() : nullptr);
+        const Data before(n, m, batch), one = after_gfortran(theirs, name, before);
         for (const Opened* library : {&ours, &parallel}) {
           if (library == &parallel && (n > 7 || !has_directives(i))) continue;  // many teams
           CAPTURE(library == &parallel);
-          Data two(n, m, batch);
-          reinterpret_cast<G>(dlsym(library->handle, name.c_str()))(
-              two.n, two.m, two.a.data(), two.x.data(), two.k.data(), two.s.data(),
-              given ? two.e.data() : nullptr, given);
-          CHECK(one == two);
+          CHECK(one == after_ours(*library, name, before));
         }
-        compared += one == Data(n, m, batch) ? 0 : 1;
+        compared += one == before ? 0 : 1;
       }
   }
   CHECK(compared > 1000);  // of 1,200 calls those that did anything
   CHECK(directives.all > 50);
   CHECK(directives.too_complex * 10 < directives.all);
   MESSAGE(directives.all, " directives, ", directives.too_complex, " too complex");
+}
+
+namespace {
+
+/// A routine and its kernel, without what its directives say.
+struct Small {
+  std::string text;
+  Kernel kernel;
+};
+
+/// Those of 25 random routines that have at most so many statements: the time for a schedule grows
+/// faster than their number.
+std::vector<Small> small_routines(unsigned first, std::size_t statements) {
+  std::vector<std::string> texts;
+  std::string file;
+  for (unsigned i = 0; i < 25; ++i) {
+    texts.push_back(Writer(first + i).routine("r" + std::to_string(first + i)));
+    file += texts.back() + "\n";
+  }
+  FortranOptions ignore;
+  ignore.directives = FortranDirectives::Ignore;
+  const std::vector<Kernel> kernels =
+      routines_of(parse_fortran(test::fortran_source(file), ignore).kernels);
+  REQUIRE(kernels.size() == texts.size());
+  std::vector<Small> out;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (kernels[i].instructions.size() <= statements) out.push_back({texts[i], kernels[i]});
+  return out;
+}
+
+/// C of the routine with the schedule that `auto` gives it; its script makes the same kernel.
+std::string scheduled(const Small& r, Target target, std::size_t& steps) {
+  CAPTURE(r.text);
+  Automatic a;
+  REQUIRE_NOTHROW(a = automatic(r.kernel, target, {}, {}));
+  INFO(a.script);
+  REQUIRE_NOTHROW(check_legal(a.kernel));
+  steps += a.kernel.trace.size() - r.kernel.trace.size();
+  std::string code;
+  REQUIRE_NOTHROW(code = generate(a.kernel, target).source);
+  std::vector<Kernel> again;
+  REQUIRE_NOTHROW(again = run_transform_script(add_source("script", a.script), {r.kernel}, {}));
+  CHECK(generate(again.at(0), target).source == code);
+  return code;
+}
+
+}  // namespace
+
+TEST_CASE("fortran: automatic schedules of random routines do what gfortran makes of them") {
+  // MOONLOOP_ROUTINES says how many (50), MOONLOOP_SEED the first one, MOONLOOP_STATEMENTS how
+  // large they may be (50).
+  const test::Folder folder;
+  const auto number = [](const char* name, unsigned otherwise) {
+    const char* const given = std::getenv(name);
+    return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : otherwise;
+  };
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  const unsigned wanted = number("MOONLOOP_ROUTINES", 50);
+  const unsigned statements = number("MOONLOOP_STATEMENTS", 50);
+  unsigned seed = number("MOONLOOP_SEED", 0), routines = 0;
+  std::size_t steps = 0;
+  int compared = 0;
+  for (int batch = 0; routines < wanted; ++batch, seed += 25) {
+    const Target target = batch % 2 == 0 ? Target::OpenMP : Target::C;
+    const std::vector<Small> all = small_routines(seed, statements);
+    const std::string base = folder / "batch" + std::to_string(batch);
+    std::string file;
+    std::vector<std::string> words{
+        find_program("gcc"), "-O1", "-fopenmp",  "-ffp-contract=off", "-fPIC",
+        "-shared",           "-o",  base + ".so"};
+    for (const Small& r : all) {
+      file += r.text + "\n";
+      words.push_back(base + "_" + r.kernel.name + ".c");
+      test::spit(words.back(), scheduled(r, target, steps));
+    }
+    if (all.empty()) continue;
+    test::spit(base + ".f90", file);
+    command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
+             "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
+    words.emplace_back("-lm");
+    command(words);
+    const Opened theirs(base + "_gfortran.so"), ours(base + ".so");
+    for (const Small& r : all)
+      for (const auto& sizes : {std::pair{1, 1}, {2, 1}, {7, 2}, {10, 3}, {19, 2}}) {
+        const int n = sizes.first, m = sizes.second;
+        CAPTURE(r.text);
+        CAPTURE(n);
+        CAPTURE(to_string(target));
+        compared += is_as_gfortran(theirs, ours, r.kernel.name, n, m, seed) ? 1 : 0;
+      }
+    routines += static_cast<unsigned>(all.size());
+  }
+  CHECK(compared > int(wanted));
+  CHECK(steps > wanted / 2);
+  MESSAGE(routines, " routines, ", steps, " steps, ", compared, " calls that did something");
 }
 
 TEST_CASE("fortran: the code of random routines branches on nothing that has no value") {

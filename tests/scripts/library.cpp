@@ -727,6 +727,57 @@ TEST_CASE("library: work_items, where only the kernel knows how long a loop is")
   verify(rows, k, kSizes);
 }
 
+TEST_CASE("library: scan_in_blocks has three phases, for each operation") {
+  for (const char* value : {"sum(j, x[j])", "product(j, x[j])", "min(j, x[j])", "max(j, x[j])",
+                            "2*sum(j, x[j]) + x[i]"})
+    for (const char* terms : {"0 <= j <= i", "0 <= j < i", "0 <= j <= i + 2"}) {
+      CAPTURE(value);
+      CAPTURE(terms);
+      const std::string scan =
+          "kernel scan(n: int32, m: int32, x: float64[n + 3], y: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j]: " +
+          std::string(terms) + "}\nassume m >= 0\ny[i] = " + value + "   {id=add}\n";
+      const Kernel k =
+          with_library(scan, "scan = lib.scan_in_blocks(scan, 'add', 'i', {size = 4})");
+      CHECK(k.iname_tags.at("i_block").text == "par");
+      CHECK(k.iname_tags.at("i_part").text == "par");
+      CHECK(report_tree(k).find("for i_start\n") != std::string::npos);
+      verify(scan, k, {size(1, 1), size(4, 1), size(17, 1)});
+    }
+  const char* const rows =
+      "kernel rows(n: int32, m: int32, x: int32[m, n], y: int64[m, n])\n"
+      "domain {[k]: 0 <= k < m}\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\n"
+      "y[k, i] = sum(j, x[k, j])   {id=add}\n";
+  verify(rows, with_library(rows, "rows = lib.scan_in_blocks(rows, 'add', 'i', {size = 3})"),
+         kSizes);
+  const Kernel k = with_library(rows, R"(
+    rows = lib.scan_in_blocks(rows, "add", "i", {size = 8, tag = "g.0"}))");
+  CHECK(k.iname_tags.at("i_block").text == "g.0");
+  CHECK(k.iname_tags.at("i_item").text == "l.0");
+  verify(rows, k, kSizes, {Target::OpenCL});
+}
+
+TEST_CASE("library: what scan_in_blocks refuses") {
+  const std::string scan =
+      "kernel scan(n: int32, x: float64[n], y: float64[n], q: int32[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j, k]: 0 <= j, k <= i}\ndomain {[l]: i <= l < n}\n"
+      "domain {[h]: 0 <= 2*h <= i}\ndomain {[p]: 3 <= p <= i}\n";
+  const std::string step = "lib.scan_in_blocks(scan, 'add', 'i')";
+  CHECK(wrong(scan + "y[i] = 2*x[i]   {id=add}\n", step) ==
+        "bad argument #2 to 'scan_in_blocks' (instruction 'add' has reductions over 0 inames, not "
+        "one)");
+  CHECK(wrong(scan + "y[i] = sum((j, k), x[j]*x[k])   {id=add}\n", step) ==
+        "bad argument #2 to 'scan_in_blocks' (instruction 'add' has reductions over 2 inames, not "
+        "one)");
+  CHECK(wrong(scan + "y[i] = sum(j, x[j])   {id=sum}\n", step) ==
+        "bad argument #2 to 'scan_in_blocks' (kernel 'scan' has no instruction 'add')");
+  CHECK(refusal(scan + "y[i], q[i] = argmin(j, x[j], j)   {id=add}\n", step).code == "two-valued");
+  CHECK_NOTHROW(refusal(scan + "y[i] = sum(l, x[l])   {id=add}\n", step));
+  CHECK_NOTHROW(refusal(scan + "y[i] = sum(h, x[h])   {id=add}\n", step));
+  CHECK_NOTHROW(refusal(scan + "y[i] = sum(p, x[p])   {id=add}\n", step));
+  CHECK_NOTHROW(refusal(scan + "y[i] = sum(j, x[i - j])   {id=add}\n", step));
+}
+
 TEST_CASE("library: its functions compose") {
   // A product by tiles of work-items, both factors staged.
   const Kernel staged = with_library(kProduct, R"(

@@ -41,6 +41,26 @@ c[k] = c[k] + a[k, l]         {id=add}
   )lua");
 }
 
+TEST_CASE("lp.parallelism: briefly, only what `par` may be on and why not") {
+  run_lua(R"(
+kernel k(n: int32, a: float64[n, n], b: float64[n])
+domain {[i, j]: 1 <= i, j < n}
+domain {[l]: 0 <= l < n}
+a[i, j] = a[i - 1, j] + 1
+b[l] = 2*b[l]
+)",
+          R"lua(
+    local all, brief = lp.parallelism(k), k:parallelism {brief = true}
+    assert(#all.loops == #brief.loops)
+    for n, loop in ipairs(all.loops) do
+      assert(brief.loops[n].iname == loop.iname and brief.loops[n].par == loop.par)
+      assert(brief.by_iname[loop.iname].why == loop.why)
+    end
+    assert(not brief.by_iname.i.par and brief.by_iname.j.par and brief.by_iname.l.par)
+    assert(all.bands and not brief.bands and not brief.dependences and not brief.loops[1].status)
+  )lua");
+}
+
 TEST_CASE("lp.parallelism: a kernel that is not legal is refused, and something else no kernel") {
   const Diagnostic d = failure(R"(
 kernel bad(n: int32, a: float64[n])

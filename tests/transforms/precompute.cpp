@@ -660,3 +660,20 @@ b[i, j] = f(j)
   const Kernel shared = apply(by_items, "precompute", {text("f"), text("j")});
   CHECK(shared.find_temporary("f_0")->space == AddressSpace::Local);
 }
+
+TEST_CASE("precompute: sweeps a loop that bounds those which the rule depends on") {
+  // The last block is shorter, so that which blocks there are depends on the place in a block.
+  const Kernel k = parsed(R"(kernel blocks(n: int32, x: float64[n], y: float64[n])
+domain {[b, p]: 0 <= b and 0 <= p < 4 and 4*b + p < n}
+domain {[t]: 0 <= t < 3}
+f(c) := 2*x[c]
+y[4*b + p] = y[4*b + p] + f(b)  {inames=t:b:p}
+)");
+  const Kernel out =
+      apply(k, "precompute", {text("f"), text("b, p")}, {{"precompute_inames", text("c")}});
+  CHECK(same_set(instances(out, {"c"}), "[n] -> { [c] : 0 <= 4c < n }"));
+  check_same(k, out, {{{"n", 1}}, {{"n", 6}}, {{"n", 8}}});
+  CHECK(refusal([&] {
+          apply(k, "precompute", {text("f"), text("b, t")});
+        }) == "no selected use of `f` depends on `t`; there is nothing to sweep [unused-sweep]");
+}
