@@ -45,12 +45,13 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptio
     : plan_(plan),
       k_(plan.kernel),
       dialect_(dialect),
-      names_(k_, surroundings_of(language_of(plan.target))),
+      names_(k_, surroundings_of(language_of(plan.target)), o.cxx),
       helpers_(language_of(plan.target)),
       expr_(plan, names_, helpers_),
       marks_(o.mark_statements),
       checks_(o.check_claims),
-      called_(o.called) {
+      called_(o.called),
+      cxx_(o.cxx) {
   find_critical();
 }
 
@@ -444,7 +445,8 @@ void CPrinter::declare(const Temporary& t, bool zero) {
   if (on_heap(expr_, t)) {
     std::string size = "sizeof(" + type + ")";
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
-    return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
+    return line(type + " *" + names_.of(t.name) + " = " + (cxx_ ? "(" + type + " *)" : "") +
+                helpers_.allocate() + "(" + size + ");");
   }
   line(type + " " + names_.of(t.name) + brackets(t) + (zero ? " = {" + nothing + "};" : ";"));
 }
