@@ -40,9 +40,10 @@ class Cores {
     collect_streams();
     std::vector<std::vector<Traffic>> traffic;
     for (std::size_t i = 0; i + 1 < p_.levels.size(); ++i)
-      traffic.push_back(traffic_into(
-          streams_, capacity(i), static_cast<double>(p_.levels[i].line),
-          {.crowds = true, .drops_oldest = !p_.levels[i].shared, .both_ways = i == 0}));
+      traffic.push_back(traffic_into(streams_, capacity(i), static_cast<double>(p_.levels[i].line),
+                                     {.crowds = true,
+                                      .drops_oldest = !p_.levels[i].shared,
+                                      .both_ways = !p_.levels[i + 1].shared}));
     for (const Body& b : bodies_) body(b, traffic);
     launches();
   }
