@@ -126,6 +126,22 @@ void CPrinter::settle(Block& program) {
         checks_);  // which ask all conditions of a statement
 }
 
+namespace {
+
+/// For GCC 12, which splits loops that add up in vectors where threads share the loop around them,
+/// and then adds up one element after the other.
+constexpr const char* kWholeLoops =
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "#pragma GCC optimize(\"no-split-loops\")\n"
+    "#endif\n\n";
+
+bool splits_reductions(const std::string& text) {
+  return text.find("#pragma omp parallel") != std::string::npos &&
+         text.find("simd reduction(") != std::string::npos;
+}
+
+}  // namespace
+
 Pieces CPrinter::source(Block program) {
   settle(program);
   dialect_.decorate(program, plan_, names_);
@@ -145,6 +161,8 @@ Pieces CPrinter::source(Block program) {
   const std::string body = std::move(out_);
   before += (before.empty() ? "" : "\n") + tasks_;
   Pieces out{{}, records(), {}, before + head + " {\n" + body + "}\n"};
+  if (splits_reductions(out.functions))
+    out.definitions.insert(out.definitions.begin(), kWholeLoops);
   for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
   for (const auto& [helper, definition] : helpers_.functions())
     out.definitions.push_back(definition + "\n");
