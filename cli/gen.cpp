@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/dispatch.h"
 #include "cli/replacement.h"
 #include "cli/tuned.h"
 #include "cli/warnings.h"
@@ -12,6 +13,7 @@ namespace {
 struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
   bool resident = false, check_claims = false;
+  DispatchOptions dispatch;
 };
 
 /// Where a name may have a meaning of its own.
@@ -20,17 +22,43 @@ std::string around_of(Target t) {
   return l == Language::C ? "C or its library" : language_name(l) + " or in the C library";
 }
 
-int gen(Common common, const GenOptions& o) {
-  const Target target = target_option(o.target);
-  common.target = common.tuned = target;
-  if (o.resident && (o.fortran.empty() || target != Target::Cuda))
-    throw CLI::ValidationError("--resident", "it goes with --target cuda and --fortran-interface");
+int gen_dispatch(const Common& common, const GenOptions& o) {
+  if (!o.fortran.empty())
+    throw CLI::ValidationError("--fortran-interface", "it does not go with --dispatch");
+  if (o.check_claims)
+    throw CLI::ValidationError("--check-claims", "it does not go with --dispatch");
+  DispatchOptions dispatch = o.dispatch;
+  dispatch.resident = o.resident;
+  if (common.kernels.size() > 1 && !o.header.empty())
+    fail("unsupported", {}, "--header is for one kernel, and --kernel names {}",
+         common.kernels.size());
+  const Dispatched all = dispatch_kernels(common, target_option(o.target), dispatch);
+  if (!o.header.empty()) write_output(o.header, all.header);
+  write_output(o.output, all.code);
+  return kDone;
+}
+
+void require_different_files(const GenOptions& o) {
   const std::pair<const char*, const std::string*> files[] = {
       {"-o", &o.output}, {"--header", &o.header}, {"--fortran-interface", &o.fortran}};
   for (const auto& [option, file] : files)
     for (const auto& [other, same] : files)
       if (option != other && !file->empty() && *file != "-" && *file == *same)
         fail("repeated-parameter", {}, "`{}` is named by `{}` and by `{}`", *file, option, other);
+}
+
+int gen(Common common, const GenOptions& o) {
+  require_different_files(o);
+  if (!o.dispatch.device.empty()) return gen_dispatch(common, o);
+  if (!o.dispatch.profiles.empty() || !o.dispatch.trips.empty())
+    throw CLI::ValidationError(o.dispatch.profiles.empty() ? "--trips" : "--profile",
+                               "it goes with --dispatch");
+  const Target target = target_option(o.target);
+  common.target = common.tuned = target;
+  if (o.resident && (o.fortran.empty() || target != Target::Cuda))
+    throw CLI::ValidationError("--resident",
+                               "it goes with --target cuda and --fortran-interface, or with "
+                               "--dispatch cuda");
   FortranFile file;
   const std::vector<Kernel> kernels =
       pick_kernels(common, load_kernels(common, {}, nullptr, &file));
@@ -72,10 +100,12 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
                    "where to write a subroutine in Fortran that calls the code; for c, openmp "
                    "and cuda")
       ->type_name("FILE.f90");
-  command->add_flag("--resident", o->resident,
-                    "with --fortran-interface, for cuda: large arrays stay on the device between "
-                    "calls, until the host touches them");
+  command->add_flag(
+      "--resident", o->resident,
+      "with --fortran-interface or --dispatch, for cuda: large arrays stay on the device between "
+      "calls, until the host touches them");
   add_check_claims(*command, o->check_claims);
+  add_dispatch_options(*command, o->dispatch);
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }
 

@@ -447,6 +447,19 @@ const std::vector<std::string>& target_names() {
   return kNames;
 }
 
+std::map<std::string, double> trips_option(const std::vector<std::string>& given) {
+  std::map<std::string, double> out;
+  for (const std::string& text : given) {
+    const auto equals = text.find('=');
+    char* end = nullptr;
+    const double n = equals == std::string::npos ? 0 : std::strtod(&text[equals + 1], &end);
+    if (equals == 0 || !end || *end || n <= 0)
+      throw CLI::ValidationError("--trips", fmt::format("`{}` is not NAME=NUMBER", text));
+    out[text.substr(0, equals)] = n;
+  }
+  return out;
+}
+
 Target target_option(const std::string& name) {
   const auto target = parse_target(name);
   if (!target) throw CLI::ValidationError("--target", "`" + name + "` is not a target");

@@ -96,6 +96,8 @@ void write_output(const std::string& path, const std::string& text);
 
 /// The target's name as an option's value. A wrong one is a usage error.
 Target target_option(const std::string& name);
+/// Numbers of iterations, given as NAME=NUMBER. Another text is a usage error of `--trips`.
+std::map<std::string, double> trips_option(const std::vector<std::string>& given);
 /// Names of all targets, as on the command line.
 const std::vector<std::string>& target_names();
 

@@ -18,12 +18,13 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 struct RunOptions {
   std::string target = "c";
-  bool verify = false, time = false, json = false, check_claims = false;
+  bool verify = false, time = false, transfers = false, json = false, check_claims = false;
   double tolerance = kToleranceFactor;
   Pairs in, out;  // array -> path
 };
 
 int run(Common common, const RunOptions& o) {
+  if (o.transfers && !o.time) throw CLI::ValidationError("--transfers", "it goes with --time");
   RunRequest request;
   request.target = target_option(o.target);
   common.target = common.tuned = request.target;
@@ -31,6 +32,7 @@ int run(Common common, const RunOptions& o) {
   request.inputs = common.inputs = {o.in.begin(), o.in.end()};
   request.verify = o.verify;
   request.time = o.time;
+  request.transfers = o.transfers;
   request.check_claims = o.check_claims;
   request.device = common.device;
   request.tolerance = o.tolerance;
@@ -127,6 +129,8 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
           "NONNEGATIVE"))
       ->capture_default_str();
   command->add_flag("--time", o->time, "repeat, and print times and rates");
+  command->add_flag("--transfers", o->transfers,
+                    "with --time: times on a device include copies of the arrays to it and back");
   command->add_flag("--json", o->json, "print one JSON object");
   add_files(*command, "--in", o->in, "read an array from a .npy file; repeatable");
   add_files(*command, "--out", o->out, "write an array to a .npy file; repeatable");

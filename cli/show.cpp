@@ -52,14 +52,7 @@ std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptio
 cost::PredictOptions predict_options(const ShowOptions& o) {
   cost::PredictOptions out;
   out.resident = o.resident;
-  for (const std::string& text : o.trips) {
-    const auto equals = text.find('=');
-    char* end = nullptr;
-    const double n = equals == std::string::npos ? 0 : std::strtod(&text[equals + 1], &end);
-    if (equals == 0 || !end || *end || n <= 0)
-      throw CLI::ValidationError("--trips", fmt::format("`{}` is not NAME=NUMBER", text));
-    out.trips[text.substr(0, equals)] = n;
-  }
+  out.trips = trips_option(o.trips);
   return out;
 }
 

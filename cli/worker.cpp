@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "cli/commands.h"
 #include "cli/local_bench.h"
 #include "cli/tuned.h"
 #include "codegen/language.h"

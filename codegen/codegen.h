@@ -111,6 +111,7 @@ struct Program {
   std::string source;  // a whole translation unit
   Pieces pieces;       // the same
   std::string header;  // a C header for it; that of OpenCL holds all of it
+  Pieces launcher;     // of OpenCL: the function in C that launches its kernels
   std::vector<Parameter> params;
   std::vector<std::string> externals;   // functions that the code calls, as the linker knows them
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
@@ -118,7 +119,8 @@ struct Program {
 
 struct GenerateOptions {
   /// CUDA: after the function that launches the kernels, one that does so with arrays of the host,
-  /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails.
+  /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails. For
+  /// OpenCL `Program::launcher` has such a function, which gives OpenCL's error.
   bool host_arrays = false;
   /// With it: large arrays stay on the device between calls, see codegen/print/cuda_residency.h.
   bool resident = false;
@@ -130,6 +132,8 @@ struct GenerateOptions {
   bool check_claims = false;
   /// A function for others of the unit.
   bool called = false;
+  /// For `c` and `openmp`: the text is C++, too, where `restrict` is a macro.
+  bool cxx = false;
 };
 inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';
 

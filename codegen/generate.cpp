@@ -116,8 +116,12 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
     out.pieces = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr, o.resident);
     out.source = text_of({out.pieces});
-    out.header =
-        features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
+    if (features_of(target).host_function) {
+      out.header = printer.host_header();
+    } else {
+      out.header = opencl_header(plan, out);
+      out.launcher = opencl_launcher(plan, out, o.host_arrays ? &params : nullptr);
+    }
   } else {
     out.pieces = printer.source(make_loops(plan));
     out.pieces.name = out.name;

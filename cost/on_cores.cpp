@@ -13,6 +13,7 @@ namespace {
 constexpr double kUnrolled = 16;   // iterations of a vector loop that compilers write out
 constexpr double kLoopStart = 4;   // cycles to enter a loop and to leave it
 constexpr double kInFlight = 200;  // instructions that a core has begun and not ended
+constexpr double kLatency = 1e-7;  // seconds until a line of main memory comes
 
 bool is_unrolled(const WorkLoop& l) {
   return l.is(TagKind::Unroll) || l.is(TagKind::Ilp) || l.is(TagKind::Vec);
@@ -39,8 +40,10 @@ class Cores {
     collect_streams();
     std::vector<std::vector<Traffic>> traffic;
     for (std::size_t i = 0; i + 1 < p_.levels.size(); ++i)
-      traffic.push_back(
-          traffic_into(streams_, capacity(i), static_cast<double>(p_.levels[i].line), true));
+      traffic.push_back(traffic_into(streams_, capacity(i), static_cast<double>(p_.levels[i].line),
+                                     {.crowds = true,
+                                      .drops_oldest = !p_.levels[i].shared,
+                                      .both_ways = !p_.levels[i + 1].shared}));
     for (const Body& b : bodies_) body(b, traffic);
     launches();
   }
@@ -237,7 +240,9 @@ class Cores {
         if (t.bytes == 0 || !std::count(b.statements.begin(), b.statements.end(),
                                         static_cast<std::size_t>(streams_[n].statement)))
           continue;
-        const double one = t.in_order ? from.one : from.scattered;
+        double one = t.in_order ? from.one : from.scattered;
+        if (i + 2 == p_.levels.size())
+          one = std::min(one, t.burst * static_cast<double>(p_.levels[i].line) / kLatency);
         const double rate =
             from.shared ? std::min(threads * one, std::max(from.all, one)) : threads * one;
         needs.add(from.name, t.bytes / rate, t.bytes, "B");

@@ -10,8 +10,11 @@
 namespace moonloop::cost {
 namespace {
 
-/// The lines are fetched one after the other where the next one is nearer than this.
+/// The lines are fetched one after the other where the next one is nearer than this, in bytes, and
+/// as many follow in their row.
 constexpr double kNear = 512;
+/// Rows in which the hardware sees at once that lines follow each other.
+constexpr double kRows = 32;
 
 class Linearizer {
  public:
@@ -227,13 +230,39 @@ double Stream::crowding(std::size_t loop, double line) const {
 
 namespace {
 
+/// In which order the loops from `loop` on go through a stream's lines.
+void set_order(const Stream& s, std::size_t loop, double line, Traffic& out) {
+  if (s.scattered()) {
+    out.in_order = false;
+    return;
+  }
+  constexpr double kIterations = 128;  // that a core has begun and not ended
+  double rows = 1, run = 0;            // bytes that follow each other in a row
+  double again = 1;                    // how often a loop around the rows finds their lines
+  for (std::size_t l = s.path.size(); l-- > loop;) {
+    if (!s.depends_on(l) || s.path[l].trips <= 1) continue;
+    const double apart = std::abs(s.step(l)) * s.bytes;
+    if (apart < kNear) {
+      if (rows > 1 && apart < line)
+        again = std::max(again, std::min(s.path[l].trips, line / apart));
+      run = std::max(run, apart * s.path[l].trips);
+    } else if (run == 0) {
+      rows *= s.path[l].trips;
+    } else {
+      break;  // the rows end here
+    }
+  }
+  out.in_order = run > 0 && rows <= kRows && (rows == 1 || run >= kNear);
+  if (!out.in_order && again > 1) out.burst = std::max(rows, kIterations / again);
+}
+
 std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capacity, double line,
-                                bool crowds) {
+                                const CacheHabits& habits) {
   // Footprints of one run of each loop's body; node -1 is all of it.
   std::map<int, double> footprint;
   std::map<std::tuple<int, std::string, double>, bool> counted;  // an array in several streams
   const auto add = [&](int node, const Stream& s, std::size_t loop) {
-    const double bytes = s.lines(loop, line) * line * (crowds ? s.crowding(loop, line) : 1);
+    const double bytes = s.lines(loop, line) * line * (habits.crowds ? s.crowding(loop, line) : 1);
     if (counted.emplace(std::tuple(node, s.array, std::round(bytes)), true).second)
       footprint[node] += bytes;
   };
@@ -255,15 +284,11 @@ std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capac
     const double once = times * lines * line;
     if (!is_new) {  // what another stream fetches; a store is written back once
       Traffic& first = out[it->second];
-      if (s.write && !streams[it->second].write) first.bytes += once;
+      if (s.write && !streams[it->second].write && !habits.both_ways) first.bytes += once;
       continue;
     }
-    out[n].bytes = once * (s.write ? 2 : 1);
-    for (std::size_t l = s.path.size(); l-- > loop;)
-      if (s.depends_on(l) && s.path[l].trips > 1) {
-        out[n].in_order = !s.scattered() && std::abs(s.step(l)) * s.bytes < kNear;
-        break;
-      }
+    out[n].bytes = once * (s.write && !habits.both_ways ? 2 : 1);
+    set_order(s, loop, line, out[n]);
   }
   return out;
 }
@@ -271,15 +296,16 @@ std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capac
 }  // namespace
 
 std::vector<Traffic> traffic_into(const std::vector<Stream>& streams, double capacity, double line,
-                                  bool crowds) {
-  constexpr int kSteps = 4;
+                                  const CacheHabits& habits) {
+  const int steps = habits.drops_oldest ? 1 : 4;
   std::vector<Traffic> out(streams.size());
-  for (int step = 0; step < kSteps; ++step) {
-    const double now = capacity * (1 + static_cast<double>(step) / kSteps);
-    const std::vector<Traffic> part = traffic_at(streams, now, line, crowds);
+  for (int step = 0; step < steps; ++step) {
+    const double now = capacity * (1 + static_cast<double>(step) / steps);
+    const std::vector<Traffic> part = traffic_at(streams, now, line, habits);
     for (std::size_t n = 0; n < out.size(); ++n) {
-      out[n].bytes += part[n].bytes / kSteps;
+      out[n].bytes += part[n].bytes / steps;
       out[n].in_order = out[n].in_order && part[n].in_order;
+      out[n].burst = std::min(out[n].burst, part[n].burst);
     }
   }
   return out;

@@ -63,14 +63,27 @@ Stream stream_of(const WorkAccess& access, const WorkArray& array, const std::ve
 /// Adds `more` to the streams: to one with equal factors in the same loops, else by itself.
 void add_stream(std::vector<Stream>& streams, Stream more);
 
-/// Bytes of lines that are moved into a cache of `capacity` bytes, by stream. A loop's body whose
-/// footprint fits finds at its next iteration what the last one left there; of one that is larger
-/// than the cache, and not twice as large, a part. `crowds`: the lines' addresses tell their sets.
+/// Lines of a stream that are moved into a cache.
 struct Traffic {
   double bytes = 0;
-  bool in_order = true;  // else each line is on another page
+  /// They follow each other in few rows of memory, so that the hardware fetches them ahead; else
+  /// each is on another page.
+  bool in_order = true;
+  /// Lines that are asked for one right after the other, before as many iterations as find theirs
+  /// again: no more of them are on their way at once.
+  double burst = 1e9;
 };
+/// What a cache does with lines, besides how many bytes of them it keeps.
+struct CacheHabits {
+  bool crowds = false;  // the lines' addresses tell their places
+  /// It drops the line that was used longest ago, so that a walk over more than it holds finds
+  /// nothing again; else of a footprint that is less than twice as large as the cache, a part.
+  bool drops_oldest = false;
+  bool both_ways = false;  // lines that are written back leave while others come
+};
+/// Bytes of lines that are moved into a cache of `capacity` bytes, by stream. A loop's body whose
+/// footprint fits finds at its next iteration what the last one left there.
 std::vector<Traffic> traffic_into(const std::vector<Stream>& streams, double capacity, double line,
-                                  bool crowds = false);
+                                  const CacheHabits& habits = {});
 
 }  // namespace moonloop::cost

@@ -160,7 +160,8 @@ class DeviceExecution : public Execution {
       : device_(device),
         module_((check_limits(program, device),
                  device.compile(program, {.contract = request.compile.contract}))),
-        call_(device, program, *module_, on.scalars, on.arrays) {}
+        call_(device, program, *module_, on.scalars, on.arrays),
+        transfers_(request.transfers) {}
   void run(std::vector<Buffer>& arrays) override {
     call_.upload(arrays);
     call_.run();
@@ -170,18 +171,33 @@ class DeviceExecution : public Execution {
     call_.upload(arrays);
     call_.run();
     device_.finish();
+    if (transfers_) return with_transfers(arrays);
     return [this] {
       device_.start_clock();
       call_.run();
       return device_.stop_clock();
     };
   }
-  void refresh(const std::vector<Buffer>& arrays) override { call_.upload(arrays); }
+  void refresh(const std::vector<Buffer>& arrays) override {
+    if (!transfers_) call_.upload(arrays);
+  }
 
  private:
+  std::function<double()> with_transfers(const std::vector<Buffer>& arrays) {
+    const auto back = std::make_shared<std::vector<Buffer>>(copies(arrays));
+    return [this, &arrays, back] {
+      const auto start = Clock::now();
+      call_.upload(arrays);
+      call_.run();
+      call_.download(*back);
+      return seconds_since(start);
+    };
+  }
+
   Device& device_;
   std::unique_ptr<DeviceModule> module_;
   DeviceCall call_;
+  bool transfers_;
 };
 
 /// Fails `out-of-memory` when the arrays of a run need more than there is: else the system would

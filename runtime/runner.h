@@ -24,6 +24,7 @@ struct RunRequest {
   bool verify = false;
   double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
+  bool transfers = false;     // of a device: times have the copies of arrays to it and back, too
   double least_time = 1;      // seconds of runs that are timed, unless they take long
   int most_runs = 1000;       // that are timed
   bool check_claims = false;  // see GenerateOptions
@@ -33,7 +34,8 @@ struct RunRequest {
   std::function<void(bool)> runs_generated = {};      // whether generated code runs from now on
 };
 
-/// Seconds per run; on a device by its own clock, without copies. The first run does not count.
+/// Seconds per run; on a device by its own clock, without copies, or with RunRequest::transfers by
+/// the host's, with them. The first run does not count.
 struct Timing {
   int runs = 0;
   double median = 0, least = 0, most = 0, lower_quartile = 0, upper_quartile = 0;

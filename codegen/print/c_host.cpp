@@ -1,31 +1,10 @@
 #include <algorithm>
 
 #include "codegen/print/c_printer.h"
-#include "core/model/layout.h"
+#include "codegen/print/host_arrays.h"
 
 // The host's part of a CUDA program as a C function: it launches the kernels.
 namespace moonloop {
-namespace {
-
-/// The number of elements that an array spans. Its strides are positive, or it would have an
-/// offset.
-Expr elements_of(const Parameter& a) {
-  const auto same = [](const Exprs& x, const Exprs& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](const Expr& p, const Expr& q) { return equal(p, q); });
-  };
-  Expr all = lit(1), last = lit(0);
-  for (std::size_t i = 0; i < a.shape.size(); ++i) {
-    all = index_mul(all, a.shape[i]);
-    last = index_add({last, index_mul(index_sub(a.shape[i], lit(1)), a.strides[i])});
-  }
-  const bool dense = same(a.strides, strides_of(a.shape, Order::C, std::nullopt)) ||
-                     same(a.strides, strides_of(a.shape, Order::F, std::nullopt));
-  return dense ? all : index_add({last, lit(1)});
-}
-
-}  // namespace
-
 /// `int name(int n, double const *a, double *b)`, with arrays on the device.
 std::string CPrinter::host_prototype() {
   const std::set<std::string> written = this->written();
@@ -95,14 +74,12 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool res
       arguments.push_back(x);
       continue;
     }
-    if (a.offset || a.strides.size() != a.shape.size())
-      fail("unsupported", k_.at, "`{}` has no extents by which it could be copied", a.name);
     const std::string there = names_.fresh(x + "_there"), bytes = names_.fresh(x + "_bytes");
     copies[a.name] = {there, bytes};
     parameters.push_back(type + (a.intent == Intent::In ? " const *" : " *") + x);
     arguments.push_back(there);
     line(type + " *" + there + " = 0;");
-    const Expr elements = elements_of(a);
+    const Expr elements = host_elements(a, k_);
     line("long long " + bytes + " = sizeof(" + type + ")" +
          (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
     for (const Expr& e : a.shape)  // an extent may be 0, and its stride too

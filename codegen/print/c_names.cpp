@@ -69,7 +69,7 @@ std::string body_of(const std::string& base, Scalar s, const Spelling& type) {
 
 }  // namespace
 
-CNames::CNames(const Kernel& k, Surroundings around)
+CNames::CNames(const Kernel& k, Surroundings around, bool cxx)
     : around_(around),
       records_(around == Surroundings::OpenCL || around == Surroundings::Cuda ||
                around == Surroundings::Ispc) {
@@ -103,6 +103,7 @@ CNames::CNames(const Kernel& k, Surroundings around)
   };
   const auto is_free = [&](const std::string& n) {
     if (is_reserved(around_, NameUse::Local, n) || taken_.count(n)) return false;
+    if (cxx && is_reserved(Surroundings::Cuda, NameUse::Local, n)) return false;
     if (!device) return true;
     const Temporary* t = k.find_temporary(n);
     if (t && t->read_only)  // a table next to the functions

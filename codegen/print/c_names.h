@@ -13,7 +13,8 @@ namespace moonloop {
 /// where the table of codegen/reserved.h has it, and `_kernel` where it has the function's name.
 class CNames {
  public:
-  CNames(const Kernel& k, Surroundings around);
+  /// `cxx`: words of C++ are taken, too.
+  CNames(const Kernel& k, Surroundings around, bool cxx = false);
   /// The identifier of a variable.
   const std::string& of(const std::string& name) const;
   const std::string& function() const { return function_; }

@@ -45,12 +45,13 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptio
     : plan_(plan),
       k_(plan.kernel),
       dialect_(dialect),
-      names_(k_, surroundings_of(language_of(plan.target))),
+      names_(k_, surroundings_of(language_of(plan.target)), o.cxx),
       helpers_(language_of(plan.target)),
       expr_(plan, names_, helpers_),
       marks_(o.mark_statements),
       checks_(o.check_claims),
-      called_(o.called) {
+      called_(o.called),
+      cxx_(o.cxx) {
   find_critical();
 }
 
@@ -125,6 +126,22 @@ void CPrinter::settle(Block& program) {
         checks_);  // which ask all conditions of a statement
 }
 
+namespace {
+
+/// For GCC 12, which splits loops that add up in vectors where threads share the loop around them,
+/// and then adds up one element after the other.
+constexpr const char* kWholeLoops =
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "#pragma GCC optimize(\"no-split-loops\")\n"
+    "#endif\n\n";
+
+bool splits_reductions(const std::string& text) {
+  return text.find("#pragma omp parallel") != std::string::npos &&
+         text.find("simd reduction(") != std::string::npos;
+}
+
+}  // namespace
+
 Pieces CPrinter::source(Block program) {
   settle(program);
   dialect_.decorate(program, plan_, names_);
@@ -144,6 +161,8 @@ Pieces CPrinter::source(Block program) {
   const std::string body = std::move(out_);
   before += (before.empty() ? "" : "\n") + tasks_;
   Pieces out{{}, records(), {}, before + head + " {\n" + body + "}\n"};
+  if (splits_reductions(out.functions))
+    out.definitions.insert(out.definitions.begin(), kWholeLoops);
   for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
   for (const auto& [helper, definition] : helpers_.functions())
     out.definitions.push_back(definition + "\n");
@@ -444,7 +463,8 @@ void CPrinter::declare(const Temporary& t, bool zero) {
   if (on_heap(expr_, t)) {
     std::string size = "sizeof(" + type + ")";
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
-    return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
+    return line(type + " *" + names_.of(t.name) + " = " + (cxx_ ? "(" + type + " *)" : "") +
+                helpers_.allocate() + "(" + size + ");");
   }
   line(type + " " + names_.of(t.name) + brackets(t) + (zero ? " = {" + nothing + "};" : ";"));
 }

@@ -196,6 +196,7 @@ class CPrinter {
   bool marks_;                     // where statements begin and end
   bool checks_;                    // claims, while the code runs
   bool called_;                    // by other functions of the unit, not from elsewhere
+  bool cxx_;                       // the text is C++, too
   bool in_guard_ = false;          // the expression that is checked is a guard's
   std::set<std::string> has_set_;  // with them: variables that say which elements have a value
   // On devices, functions of kernels that are called: names by kernel and memory of arguments, and

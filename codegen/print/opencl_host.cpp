@@ -2,6 +2,7 @@
 
 #include "codegen/print/c_expr.h"
 #include "codegen/print/c_printer.h"
+#include "codegen/print/host_arrays.h"
 
 namespace moonloop {
 namespace {
@@ -16,20 +17,22 @@ class OpenCLHost {
         helpers_(Language::C),
         expr_(plan, names_, helpers_) {}
 
-  std::string header() {
+  Pieces pieces(const std::vector<Parameter>* host_arrays) {
+    Pieces out;
     const std::string function = launcher();  // registers the declarations before it
-    const std::string guard = include_guard(program_.name);
-    std::string out = "#ifndef " + guard + "\n#define " + guard +
-                      "\n\n#include <CL/cl.h>\n#include <stdbool.h>\n#include <stddef.h>\n"
-                      "#include <stdint.h>\n\n";
-    for (const auto& [name, text] : helpers_.functions()) out += text + "\n";
-    out += "static char const *const " + source_ + " =";
+    const std::string copies = host_arrays ? "\n" + copying(*host_arrays) : "";
+    for (const char* h : {"CL/cl.h", "stdbool.h", "stddef.h", "stdint.h"})
+      out.headers.push_back(fmt::format("#include <{}>\n", h));
+    for (const auto& [name, text] : helpers_.functions()) out.definitions.push_back(text + "\n");
+    out.functions = "static char const *const " + source_ + " =";
     for (std::size_t from = 0; from < program_.source.size();) {
       const std::size_t end = program_.source.find('\n', from);
-      out += "\n    " + c_string(program_.source.substr(from, end - from) + "\n");
+      out.functions += "\n    " + c_string(program_.source.substr(from, end - from) + "\n");
       from = end == std::string::npos ? program_.source.size() : end + 1;
     }
-    return out + ";\n\n" + function + "\n#endif\n";
+    out.functions += ";\n\n" + function + copies;
+    out.name = program_.name;
+    return out;
   }
 
  private:
@@ -107,6 +110,53 @@ class OpenCLHost {
     line("if (!" + status_ + ") " + status_ + " = " + call + ";");
   }
 
+  /// The launcher's caller where arrays are the host's. Copies all of an array, since part of it
+  /// may stay as it is.
+  std::string copying(const std::vector<Parameter>& params) {
+    const std::string context = names_.fresh("context");
+    std::vector<std::string> parameters{"cl_context " + context, "cl_command_queue " + queue_};
+    std::string arguments = queue_;
+    std::vector<std::pair<const Parameter*, std::array<std::string, 2>>> arrays;  // copy, bytes
+    for (const Parameter& a : params) {
+      const std::string& x = names_.of(a.name);
+      const bool is_const = a.is_array && a.intent == Intent::In;
+      parameters.push_back(type(a.type) + (is_const ? " const *" : a.is_array ? " *" : " ") + x);
+      if (a.is_array)
+        arrays.push_back({&a, {names_.fresh(x + "_there"), names_.fresh(x + "_bytes")}});
+      arguments += ", " + (a.is_array ? arrays.back().second[0] : x);
+    }
+    const std::string head = "static inline cl_int " + program_.name + "_of_c(";
+    out_ = "/* The same with arrays of the host, which it copies. */\n" + head +
+           parameter_list(parameters, head.size()) + ") {\n";
+    depth_ = 1;
+    line("cl_int " + status_ + " = 0;");
+    for (const auto& [a, names] : arrays) {
+      const auto& [there, bytes] = names;
+      const Expr elements = host_elements(*a, k_);
+      line("size_t " + bytes + " = sizeof(" + type(a->type) + ")" +
+           (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
+      for (const Expr& e : a->shape)  // an extent may be 0, and its stride too
+        if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+      line("cl_mem " + there + " = NULL;");
+      line("if (!" + status_ + ") " + there + " = clCreateBuffer(" + context +
+           ", CL_MEM_READ_WRITE, " + bytes + " ? " + bytes + " : 1, NULL, &" + status_ + ");");
+      transfer("Write", there, bytes, names_.of(a->name));
+    }
+    step(program_.name + "(" + arguments + ")");
+    for (const auto& [a, names] : arrays)
+      if (a->intent != Intent::In) transfer("Read", names[0], names[1], names_.of(a->name));
+    for (const auto& [a, names] : arrays)
+      line("if (" + names[0] + ") clReleaseMemObject(" + names[0] + ");");
+    line("return " + status_ + ";");
+    return out_ + "}\n";
+  }
+  void transfer(const std::string& which, const std::string& there, const std::string& bytes,
+                const std::string& array) {
+    line("if (!" + status_ + " && " + bytes + ")");
+    line("  " + status_ + " = clEnqueue" + which + "Buffer(" + queue_ + ", " + there +
+         ", CL_TRUE, 0, " + bytes + ", " + array + ", 0, NULL, NULL);");
+  }
+
   void steps(const std::vector<HostStep>& all) {
     for (const HostStep& s : all) {
       if (const auto* x = std::get_if<HostLaunch>(&s.op)) {
@@ -160,8 +210,15 @@ class OpenCLHost {
 
 }  // namespace
 
+Pieces opencl_launcher(const Plan& plan, const Program& program,
+                       const std::vector<Parameter>* host_arrays) {
+  return OpenCLHost(plan, program).pieces(host_arrays);
+}
+
 std::string opencl_header(const Plan& plan, const Program& program) {
-  return OpenCLHost(plan, program).header();
+  const Pieces all = opencl_launcher(plan, program);
+  const std::string guard = include_guard(program.name);
+  return "#ifndef " + guard + "\n#define " + guard + "\n\n" + text_of({all}) + "\n#endif\n";
 }
 
 }  // namespace moonloop

@@ -139,6 +139,49 @@ end
 -- Writes down what no step says.
 function Script:note(text) self.steps[#self.steps + 1] = {why = text} end
 
+local function has_tag(value, tag)
+  if type(value) ~= "table" then return value == tag end
+  for _, each in pairs(value) do
+    if has_tag(each, tag) then return true end
+  end
+  return false
+end
+
+-- Whether a step gives some loop the tag.
+function Script:has(tag)
+  for _, step in ipairs(self.steps) do
+    if step.name and has_tag(step.arguments, tag) then return true end
+  end
+  return false
+end
+
+-- The value without entries of tables that are the tag.
+local function without_tag(value, tag)
+  if type(value) ~= "table" or value.knob then return value end
+  local out = {}
+  for key, each in pairs(value) do
+    if each ~= tag then out[key] = without_tag(each, tag) end
+  end
+  return out
+end
+
+-- A script of the same steps, but for those that give the tag alone, and for what others give of
+-- it; nothing where some step is not legal then.
+function Script:without(tag)
+  local out = Script.of(self.first, self.prefix)
+  for _, step in ipairs(self.steps) do
+    local arguments = without_tag(step.arguments, tag)
+    local only_tag = step.name == "tag_inames" and next(arguments[1]) == nil
+    if not step.name then
+      out:note(step.why)
+    elseif not only_tag then
+      local why = step.why:gsub("^threads share ", "")
+      if not out:try(why, step.name, table.unpack(arguments)) then return nil end
+    end
+  end
+  return out
+end
+
 -- The kernel with the values that `lp.knob` gives its knobs: this script's steps, once more where
 -- some value is not the default.
 function Script:tuned()

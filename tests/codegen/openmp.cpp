@@ -351,3 +351,19 @@ TEST_CASE("openmp: lanes are not ended early by a scalar that each of them has")
   CHECK(made.find("t[v] = s[v]") != std::string::npos);
   CHECK(made.find("&&") == std::string::npos);
 }
+
+TEST_CASE("openmp: GCC keeps sums in vectors inside of loops that threads share") {
+  const char* const kRows = R"(
+kernel rows(n: int32, a: float64[n, n], s: float64[n])
+domain {[i, k]: 0 <= i, k < n}
+s[i] = sum(k, a[i, k])
+)";
+  const std::string pragma = "#pragma GCC optimize(\"no-split-loops\")\n";
+  const auto has = [&](const Tags& tags, Target t) {
+    return code(kRows, t, tags).find(pragma) != std::string::npos;
+  };
+  CHECK(has({{"k", "simd"}, {"i", "par"}}, Target::OpenMP));
+  CHECK(!has({{"k", "simd"}}, Target::OpenMP));
+  CHECK(!has({{"i", "par"}}, Target::OpenMP));
+  CHECK(!has({{"k", "simd"}, {"i", "par"}}, Target::C));
+}

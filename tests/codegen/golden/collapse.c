@@ -1,5 +1,9 @@
 #include <stdint.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-split-loops")
+#endif
+
 void matmul(int32_t n, double const *restrict a, double const *restrict b, double *restrict c) {
   #pragma omp parallel for collapse(2)
   for (int32_t i = 0; i < n; ++i) {
