@@ -35,8 +35,8 @@ const std::vector<ApiFunction> kModuleFunctions{
      "the script that makes it, as `moonloop auto` writes it.\n"
      "Without `target`, it is the one that the command generates code for. "
      "Each step is proved as any other. The script's knobs are declared as `lp.knob` does it, so "
-     "that `--knob` and tuned values reach them; `prefix` begins their names. The same kernel, "
-     "options and machine profile give the same schedule."},
+     "that `--knob` and tuned values reach them; `prefix` begins their names. The same kernel and "
+     "options give the same schedule."},
     {"callee",
      {{"knl", "moonloop.Kernel"}, {"name", "string"}},
      {"moonloop.Kernel"},
@@ -336,8 +336,6 @@ const std::vector<ApiField> kAccessFields{
 
 const std::vector<ApiField> kAutoFields{
     {"called", "boolean?", "whether other kernels call it, which may run it in parallel"},
-    {"device", "string?",
-     "the machine whose profile says whether threads pay, by name, or the profile's file"},
     {"params", "table<string, integer>?", "what parameters may be, as far as it is known"},
     {"prefix", "string?", "begins the names of knobs"},
     {"target", "moonloop.Target?", "the command's if absent, else `c`"},

@@ -1,6 +1,5 @@
 -- `lp.auto(knl, options)`: a schedule that nobody wrote. Gives the kernel, and the script that makes
 -- it, as text.
-local lp = require "moonloop"
 local support = require "moonloop.support"
 local Script = require "moonloop.auto_script"
 local Cpu = require "moonloop.auto_cpu"
@@ -18,44 +17,11 @@ local function on_gangs(script, options)
   return Cpu.schedule(script, options)
 end
 
-local kAbout = 1000   -- what a parameter is taken to be that nothing is known of
-local kWorse = 1.15   -- times as long with threads as with one, from which on there is one
-
--- The predicted seconds of a kernel; or nothing, and why.
-local function predicted(knl, target, params, device)
-  local sizes = {}
-  for _, each in ipairs(knl.args) do
-    if not each.is_array then sizes[each.name] = params[each.name] or kAbout end
-  end
-  local done, result = pcall(lp.cost, knl, {target = target, params = sizes, device = device})
-  if not done then return nil, tostring(result):match "[^\n]*" end
-  for _, remark in ipairs(result.remarks) do
-    if remark:find "not affine" then return nil, remark end
-  end
-  return result.seconds
-end
-
--- The script, or one without its threads where the model predicts that they only cost time.
-local function with_threads_that_pay(script, params, device)
-  if not script:has "par" then return script end
-  local with, why = predicted(script.knl, "openmp", params, device)
-  local without = with and predicted(script.knl, "c", params, device)
-  if not without then
-    script:note(("whether threads pay is not predicted: %s"):format(why))
-    return script
-  end
-  if with <= kWorse*without then return script end
-  local one = script:without "par"
-  if not one then return script end
-  one:note(("one thread: with more, it is predicted to take %.1f times as long"):format(with/without))
-  return one
-end
-
 local kTargets = {
   c = Cpu.schedule,
   openmp = function(script, options)
     options.threads = not options.called  -- those of its callers
-    return with_threads_that_pay(Cpu.schedule(script, options), options.params, options.device)
+    return Cpu.schedule(script, options)
   end,
   cuda = on_device,
   ispc = on_gangs,
@@ -90,7 +56,7 @@ end
 -- `default`: the target that the command asks for.
 return function(knl, options, default)
   support.kernel("auto", knl)
-  options = support.options("auto", 2, options, "called, device, params, prefix, target")
+  options = support.options("auto", 2, options, "called, params, prefix, target")
   local target = options.target or default
   local schedule = kTargets[target]
   support.check(schedule, "auto", 2,
@@ -101,8 +67,8 @@ return function(knl, options, default)
   local function accepts(knl) return (pcall(knl.code, knl, target)) end
   local prefix = options.prefix or ""
   local function scheduled(accepts)
-    return schedule(Script.of(knl, prefix), {params = params, called = options.called,
-                                             device = options.device, accepts = accepts})
+    return schedule(Script.of(knl, prefix),
+                    {params = params, called = options.called, accepts = accepts})
   end
   local script = scheduled()
   if not accepts(script.knl) then script = scheduled(accepts) end  -- some step is not supported

@@ -179,49 +179,6 @@ TEST_CASE("auto: scans in order, and in blocks where blocks run at the same time
   }
 }
 
-TEST_CASE(
-    "auto: there are threads where the cost model does not predict that they only cost time") {
-  const Folder f;
-  // Few chunks for many threads, which start in each iteration over `i`.
-  f.write("k.loop",
-          "kernel solve(m: int32, n: int32, A: in float64[m, m], B: inout float64[m, n])\n"
-          "domain {[i, j]: 0 <= i < m and 0 <= j < n}\ndomain {[k]: i < k < m}\n"
-          "B[i, j] = B[i, j] + sum(k, A[k, i]*B[k, j])\n");
-  const auto machine = [&](const std::string& name, const std::string& launch) {
-    f.write(name, R"({"version": 1, "device": "Example", "gpu": false, "measured": true, "units": 4,
-  "clock": 3e9, "vector_bytes": 32, "registers": 16, "issue": 4, "latency": 4,
-  "f32": 9.6e10, "f64": 4.8e10, "i32": 4.8e10, "launch": )" +
-                      launch + R"(, "barrier": 0,
-  "transfer_start": 0, "transfer": 0, "operations": {"division": 8, "function": 30, "power": 60},
-  "levels": [
-    {"name": "L1", "bytes": 49152, "line": 64, "shared": false, "one": 1.9e11, "all": 7.6e11, "scattered": 1e11},
-    {"name": "memory", "bytes": 0, "line": 64, "shared": true, "one": 1e10, "all": 4e10, "scattered": 3e9}
-  ]})");
-  };
-  machine("quick.json", "1e-6");
-  machine("slow.json", "1e-2");
-  const auto script = [&](const std::string& options) {
-    f.write("ask.lua",
-            "local knl, text = lp.auto(solve, {target = 'openmp', params = {n = 8000, m "
-            "= 1000}" +
-                options + "})\nio.stderr:write(text)\nsolve = knl\n");
-    const Outcome o = tool("show k.loop --trust -t ask.lua", f.str());
-    CHECK(o.status == 0);
-    return o.err;
-  };
-  const std::string quick = script(", device = 'quick.json'"),
-                    slow = script(", device = 'slow.json'");
-  CHECK(has(quick, "\"par\""));
-  CHECK(!has(quick, "-- one thread"));
-  CHECK(!has(slow, "\"par\""));
-  CHECK(has(slow, "-- one thread: with more, it is predicted to take "));
-  CHECK(script(", device = 'slow.json'") == slow);
-  f.write("slow.lua", slow);
-  const Outcome run =
-      tool("run k.loop -t slow.lua --target openmp -p n=40 -p m=21 --verify --quiet", f.str());
-  CHECK(has(run.out, "verify: equal"));
-}
-
 TEST_CASE("auto: what stays in order has its reason in the script") {
   const Folder f;
   f.write("k.loop",
