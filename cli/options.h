@@ -36,8 +36,8 @@ struct Common {
   std::optional<Target> tuned;  // that they are looked up for; none: they are not
   std::string database;         // --db; empty: the standard one
   bool no_database = false;
-  std::string tuned_for;         // another device than this one
-  std::optional<Target> target;  // that the command generates code for
+  std::string tuned_for;                 // another device than this one
+  std::optional<Target> target;          // that the command generates code for
   std::optional<Target> schedules = {};  // that lp.auto schedules for, where there is no `target`
 
   /// Whether the command is about this kernel.

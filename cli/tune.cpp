@@ -28,7 +28,7 @@ using TuneClock = std::chrono::steady_clock;
 
 constexpr std::size_t kAheadOfWorker = 4;  // combinations on their way for each worker
 constexpr std::size_t kLeastForModel = 5;  // trials; fewer do not calibrate it
-constexpr std::size_t kLooks = 64;  // combinations that the model ranks first, at most
+constexpr std::size_t kLooks = 64;         // combinations that the model ranks first, at most
 
 struct TuneOptions {
   std::string target = "c", time = "10m", trial_time, trial_memory, report;

@@ -12,7 +12,7 @@ enum class TuneEnding { All, Trials, Time, Interrupt };
 /// The best and the defaults on one device.
 struct TunedDevice {
   tuning::Trial of_default, best;
-  bool compared = false;  // the two in one run, by turns
+  bool compared = false;    // the two in one run, by turns
   std::string script = {};  // the best one's, for the report
   double speed_up() const { return of_default.median() / best.median(); }
 };

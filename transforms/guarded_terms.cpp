@@ -161,13 +161,13 @@ bool GuardedTerms::reads_changing(const Expr& e, const Instruction& insn) const 
     return std::none_of(other.inames.begin(), other.inames.end(),
                         [&](const std::string& i) { return insn.inames.contains(i); });
   };
-  return std::any_of(
-      before_.instructions.begin(), before_.instructions.end(), [&](const InsnPtr& i) {
-        const std::set<std::string> written = writes(*i);
-        return !(is_beside(*i) && i->id != insn.id) &&
-               std::any_of(written.begin(), written.end(),
-                           [&](const std::string& w) { return read.contains(w); });
-      });
+  return std::any_of(before_.instructions.begin(), before_.instructions.end(),
+                     [&](const InsnPtr& i) {
+                       const std::set<std::string> written = writes(*i);
+                       return !(is_beside(*i) && i->id != insn.id) &&
+                              std::any_of(written.begin(), written.end(),
+                                          [&](const std::string& w) { return read.contains(w); });
+                     });
 }
 
 /// Whether it may not be evaluated for any values: divisions of integers, functions from elsewhere,

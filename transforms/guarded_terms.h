@@ -28,9 +28,9 @@ class GuardedTerms {
   /// `before` has the old instances, with all types known; `out` has all, and gets the rules.
   GuardedTerms(const Kernel& before, Kernel& out) : before_(before), out_(out), typer_(before) {}
 
-  /// A reduction of `insn`, in the loops around it, with guarded terms. What it gives is the same for all
-  /// instances around it that are old, and of no use for others. `wanted`: the type that its
-  /// literals adapt to. Refuses `unsupported` (reductions of two values).
+  /// A reduction of `insn`, in the loops around it, with guarded terms. What it gives is the same
+  /// for all instances around it that are old, and of no use for others. `wanted`: the type that
+  /// its literals adapt to. Refuses `unsupported` (reductions of two values).
   Expr guarded(const Instruction& insn, const Reduce& r, const std::optional<Type>& wanted,
                const Span& at);
 

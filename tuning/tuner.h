@@ -146,7 +146,7 @@ class Tuner {
   std::int64_t last_ = 0;      // number of the last trial that was read
   std::map<std::string, std::vector<std::size_t>> by_values_;  // of `trials_`, in their order
   std::map<std::string, SharedCandidate> looked_at_;           // until their turn
-  std::deque<Slot> slots_;       // in the order of proposals
+  std::deque<Slot> slots_;                                     // in the order of proposals
   std::vector<Slot> baselines_;  // the defaults, on devices whose times of them are not known
   std::size_t next_number_ = 1;
   SharedCandidate of_defaults_;

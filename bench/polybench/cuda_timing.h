@@ -1,5 +1,5 @@
-/* For programs that PPCG makes of PolyBench's: the part that PolyBench times runs several times, and
- * the least time is printed, without that of allocations and copies. */
+/* For programs that PPCG makes of PolyBench's: the part that PolyBench times runs several times,
+ * and the least time is printed, without that of allocations and copies. */
 #include <cuda_runtime.h>
 
 #include <chrono>
@@ -36,14 +36,14 @@ cudaError_t outside(F f) {
   apart += now() - from;
   return status;
 }
-inline cudaError_t copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+inline cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return outside([&] { return cudaMemcpy(to, from, bytes, kind); });
 }
 template <class T>
-cudaError_t allocate(T **p, size_t bytes) {
+cudaError_t allocate(T** p, size_t bytes) {
   return outside([&] { return cudaMalloc(p, bytes); });
 }
-inline cudaError_t release(void *p) {
+inline cudaError_t release(void* p) {
   return outside([&] { return cudaFree(p); });
 }
 

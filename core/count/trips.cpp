@@ -72,7 +72,8 @@ std::map<std::string, std::int64_t> most_trips(const Kernel& k,
   QuestionBudget budget(kQuestionOperations, kProofOperations);
   for (const std::string& iname : k.inames()) {
     std::optional<std::int64_t> most;
-    if (budget.ask([&] { most = most_trips_of(k, iname, around, params); }) && most) out[iname] = *most;
+    if (budget.ask([&] { most = most_trips_of(k, iname, around, params); }) && most)
+      out[iname] = *most;
   }
   return out;
 }

@@ -199,7 +199,7 @@ class Fission {
 
   const Kernel& k_;
   const Reference& r_;
-  const std::vector<int>& number_;              // present statement -> reference
+  const std::vector<int>& number_;  // present statement -> reference
   const bool within_;
   std::vector<int> statement_;                  // and back
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access

@@ -93,9 +93,9 @@ struct AskedOfLoops {
 
 /// Of `k` as it is: in the order of its tree, with its tags and its claims, but for those that take
 /// the order of a loop on trust, which is asked anew. Inames in teams (`l.N`, `ilp`) are not loops.
-/// Throws as check_legal does where `k` is not legal, and fails `not-a-loop`. Cost: a proof of order for each level of the
-/// tree and for each loop tagged `simd` or `g.N`; isl for each different pair of accesses whose
-/// subscripts do not tell the iterations of their loops.
+/// Throws as check_legal does where `k` is not legal, and fails `not-a-loop`. Cost: a proof of
+/// order for each level of the tree and for each loop tagged `simd` or `g.N`; isl for each
+/// different pair of accesses whose subscripts do not tell the iterations of their loops.
 Parallelism parallelism(const Kernel& k, const AskedOfLoops& asked = {});
 
 }  // namespace moonloop

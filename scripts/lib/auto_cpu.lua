@@ -263,7 +263,9 @@ local kRegion = 20000     -- iterations for which it pays that threads start and
 function Cpu:is_worth_threads(iname)
   local facts, again = self.facts, false
   local work = facts.trips[iname] or kUnknown
-  for _, each in ipairs(facts.loop[iname].around) do again = again or not facts.loop[each].par end
+  for _, each in ipairs(facts.loop[iname].around) do
+    again = again or not facts:is_parallel(each)
+  end
   if not again then return true end
   local most = 1
   for _, id in ipairs(facts.loop[iname].ids) do

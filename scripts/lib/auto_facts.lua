@@ -64,6 +64,12 @@ function Facts.contains(list, name)
   return false
 end
 
+-- Whether the loop is known to be parallel: of those around what was looked at, nothing is known.
+function Facts:is_parallel(iname)
+  local loop = self.loop[iname]
+  return loop ~= nil and loop.par
+end
+
 -- The list without that name.
 function Facts.without(list, name)
   local out = {}

@@ -74,7 +74,7 @@ return function(script, facts, how)
     local plain = in_order(script, id, iname)
     if not plain then return false end
     local shared = false  -- other iterations run at the same time
-    for _, each in ipairs(loops) do shared = shared or each ~= iname and facts.loop[each].par end
+    for _, each in ipairs(loops) do shared = shared or each ~= iname and facts:is_parallel(each) end
     if not shared and #insn.reduction_inames == 1 and how.blocks(iname) then
       local blocked = in_blocks(script, id, iname, how, facts.trips[iname])
       if blocked and accepted(blocked) then
