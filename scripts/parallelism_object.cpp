@@ -108,6 +108,11 @@ int parallelism_function(lua_State* L, State& s) {
   AskedOfLoops asked;
   if (!lua_isnoneornil(L, 2)) {
     luaL_checktype(L, 2, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+      const std::string name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+      if (name != "brief" && name != "within")
+        luaL_argerror(L, 2, ("unknown option '" + name + "'; it has brief, within").c_str());
+    }
     lua_getfield(L, 2, "brief");
     asked.brief = lua_toboolean(L, -1) != 0;
     lua_getfield(L, 2, "within");

@@ -9,6 +9,7 @@
 #include "core/model/conditions.h"
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/order/order.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
 #include "core/sets/coalesce.h"
@@ -91,9 +92,8 @@ class RoundUp {
 
     Instruction changed = *insn;
     const Names around(insn->inames.begin(), insn->inames.end());
-    const Set own = coalesce(gist(domain_of(k_, around), domain_of(out_, around)));
-    Expr condition;
-    if (!yes(isl_set_plain_is_universe(own.get()))) condition = from_set(own);
+    const Exprs conditions = conditions_of(around);
+    const Expr condition = conditions.empty() ? Expr() : conjunction(conditions);
     if (!reduced.empty()) {
       GuardedTerms terms(*typed_, out_);
       changed.rhs = replace_reductions(
@@ -102,8 +102,26 @@ class RoundUp {
             return in_blocks_of(*insn, terms, r, at, needed, condition);
           });
     }
-    if (condition) changed.predicates.insert(changed.predicates.begin(), condition);
+    changed.predicates.insert(changed.predicates.begin(), conditions.begin(), conditions.end());
     return std::make_shared<const Instruction>(std::move(changed));
+  }
+
+  /// What holds for the loops' own values only. That of loops without computed bounds comes first
+  /// and by itself: in one condition with others, nothing would be known of it.
+  Exprs conditions_of(const Names& around) const {
+    Names plain;
+    for (const std::string& i : around)
+      if (computed_params(k_, domain_of(k_, {i})).empty()) plain.push_back(i);
+    Exprs out;
+    const auto add = [&](const Names& inames, const Set& known) {
+      const Set own = coalesce(gist(domain_of(k_, inames), known));
+      if (!yes(isl_set_plain_is_universe(own.get()))) out.push_back(from_set(own));
+    };
+    add(plain, domain_of(out_, plain));
+    if (plain.size() < around.size())
+      add(around, isl_set_intersect(domain_of(out_, around).take(),
+                                    to_dims(domain_of(k_, plain), around).take()));
+    return out;
   }
 
   /// Whether they are known for the loops' own values only.

@@ -71,4 +71,9 @@ a[i] = a[i - 1]
                                "assert(bad:parallelism().by_iname.i.status == 'carried')\n"
                                "lp.parallelism(1)");
   CHECK(d.text.find("bad argument #1 to 'parallelism'") != std::string::npos);
+  const Diagnostic unknown = failure(
+      "kernel k(n: int32, a: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\na[i] = 1\n",
+      "lp.parallelism(k, {whithin = 'i'})");
+  CHECK(unknown.text.find("unknown option 'whithin'; it has brief, within") != std::string::npos);
 }

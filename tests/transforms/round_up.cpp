@@ -192,3 +192,14 @@ TEST_CASE("round_up: what other loops write is read by parts") {
         "c[p, q] = c[p, q] + c_sum if p < n and q < n\n");
   check_same(k, {{"p", 4}, {"q", 4}, {"r", 4}});
 }
+
+TEST_CASE("round_up: a loop with computed bounds has a condition of its own") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, c: int32[n], y: int32[n, n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[l]: 0 <= l < many and l < n}\n"
+      "temp many: int32\nfor i\nmany = c[i] {id=m}\ny[i, l] = i + l {id=s}\nend\n");
+  const Kernel out = round_up(k, {{"i", 4}, {"l", 4}});
+  REQUIRE(out.find_insn("s")->predicates.size() == 2);
+  CHECK(to_string(out.find_insn("s")->predicates[0]) == "i < n");
+  for (const int n : {0, 1, 3, 4, 7}) CHECK(same_values(k, out, {{"n", n}}));
+}
