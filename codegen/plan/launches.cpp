@@ -2,6 +2,7 @@
 
 #include "codegen/plan/access_set.h"
 #include "codegen/plan/auto_axes.h"
+#include "codegen/plan/idle_groups.h"
 #include "codegen/plan/spaces.h"
 #include "core/model/domain.h"
 #include "core/order/order_reference.h"
@@ -509,15 +510,19 @@ class Cutter {
       Expr& number = (h.group ? launch.groups : launch.items).at(static_cast<std::size_t>(h.axis));
       number = number ? larger(k_, number, h.extent) : h.extent;
     }
+    std::array<bool, 3> spread{};
     for (int axis = 0; axis < kDeviceAxes; ++axis) {
       const auto at = static_cast<std::size_t>(axis);
+      spread.at(at) = all_spread(open.insns, true, axis);
       for (const bool group : {true, false})
         if (Expr& number = (group ? launch.groups : launch.items).at(at);
-            number && !never_idle(number) && !all_spread(open.insns, group, axis)) {
+            number && !never_idle(number) &&
+            !(group ? spread.at(at) : all_spread(open.insns, false, axis))) {
           (group ? launch.one_group : launch.one_item).at(at) = true;
           number = call("max", {number, lit(1)});
         }
     }
+    leave_out_idle_groups(plan_, launch, spread);
     out.push_back({PlanKernel{static_cast<int>(plan_.launches.size())}, std::move(open.nodes)});
     plan_.launches.push_back(std::move(launch));
     open = Open();

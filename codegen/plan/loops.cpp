@@ -9,6 +9,7 @@
 #include "codegen/plan/bound_conditions.h"
 #include "codegen/plan/bound_copies.h"
 #include "codegen/plan/bounds.h"
+#include "codegen/plan/counted_values.h"
 #include "codegen/plan/domains.h"
 #include "codegen/plan/hardware_conflicts.h"
 #include "codegen/plan/isl_expr.h"
@@ -44,7 +45,8 @@ class LoopMaker {
         domains_(plan.kernel),
         pieces_(k_, domains_),
         conditions_(k_, domains_),
-        copies_(plan, domains_) {
+        copies_(plan, domains_),
+        counted_(plan) {
     if (is_device(plan.target)) hardware_conflicts_.emplace(plan);
     for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
   }
@@ -290,7 +292,7 @@ class LoopMaker {
   /// slabs are apart in what is between the barriers.
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
-    const Set counted = intersect(context, counted_values(node.iname()));
+    const Set counted = intersect(context, counted_.values(launch_, node.iname()));
     const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() > 1 && !features_of(plan_.target).waits_under_conditions && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
@@ -316,41 +318,6 @@ class LoopMaker {
         out.push_back(Stmt{If{*guard, std::move(body)}});
     }
     return out;
-  }
-
-  /// The values that the hardware gives the iname in the kernel at hand: as many as the longest of
-  /// the inames on its axis needs.
-  Set counted_values(const std::string& iname) {
-    const HardwareIname& own = plan_.hardware.at(iname);
-    const auto [known, fresh] =
-        counted_.try_emplace({launch_, own.group, own.axis, to_string(own.first)}, iname, Set());
-    auto& [name, values] = known->second;
-    if (fresh) values = counted_from(iname, own);
-    return all_to_params(rename_dims(values, {{name, iname}}));
-  }
-
-  Set counted_from(const std::string& iname, const HardwareIname& own) const {
-    Set out;
-    std::set<std::string> extents;
-    for (const std::string& n : plan_.launches[static_cast<std::size_t>(launch_)].inames) {
-      const HardwareIname& h = plan_.hardware.at(n);
-      if (h.group != own.group || h.axis != own.axis) continue;
-      if (!extents.insert(to_string(h.extent)).second) continue;
-      const Expr end = index_add({own.first, h.extent});
-      const auto values =
-          to_condition(conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
-                                    Expr(Compare{CompareOp::Lt, var(iname), end})}),
-                       {iname});
-      if (!values) return universe({iname});
-      out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
-    }
-    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
-    if (launch.at_least_one(own.group, own.axis)) {
-      const auto first = to_condition(Expr(Compare{CompareOp::Eq, own.first, var(iname)}), {iname});
-      if (!first) return universe({iname});
-      out = isl_set_union(out.take(), first->copy());
-    }
-    return coalesce(out.take());
   }
 
   /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
@@ -780,8 +747,7 @@ class LoopMaker {
   std::shared_ptr<Copies> last_;                         // of the last loop written out
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
   std::vector<Set> slabs_;
-  /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
-  std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
+  CountedValues counted_;
   std::unordered_map<int, std::vector<std::string>> loops_;  // by loop: those around it, and itself
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, Set> iterations_;

@@ -92,6 +92,10 @@ struct LaunchPlan {
   std::array<bool, 3> one_group{};      // at least one along the axis, for statements that are
   std::array<bool, 3> one_item{};       // not spread over it
   std::vector<std::string> host_loops;  // inames of the loops on the host around it
+  /// Groups along each axis before the first one that has something to do in an iteration of the
+  /// host's loops: over parameters and `host_loops`, as `groups` is then; null: it is the same for
+  /// all iterations, and there are none. The hardware counts from there.
+  std::array<Expr, 3> skipped;
 
   const Expr& number(bool group, int axis) const {
     return (group ? groups : items).at(static_cast<std::size_t>(axis));

@@ -114,7 +114,9 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   for (const std::string& iname : plan.inames) {
     if (!used.count(iname)) continue;
     const HardwareIname& h = plan_.hardware.at(iname);
-    const Expr id = call(h.group ? kGroupId : kLocalId, {lit(h.axis)});
+    Expr id = call(h.group ? kGroupId : kLocalId, {lit(h.axis)});
+    const Expr& skipped = plan.skipped.at(static_cast<std::size_t>(h.axis));
+    if (h.group && skipped) id = index_add({id, without_truncation(skipped)});
     line(type_name(k_.index_type) + " const " + names_.of(iname) + " = " +
          expr_.index(index_add({h.first, id})) + ";");
   }

@@ -606,10 +606,6 @@ CExpr::Piece CExpr::print_compare(const Expr& e, const Compare& x) {
   return {wrap(l, Prec::Shift) + text(op) + wrap(r, Prec::Shift), prec, Scalar::Bool};
 }
 
-namespace {
-
-/// Fortran leaves open which value `min` and `max` give where one of them is no number: a kernel
-/// with the claim of Fortran's guarantees does, if all its arrays are from there.
 bool has_nans_as_fortran(const Kernel& k) {
   std::set<std::string> names;
   bool any = false;
@@ -619,8 +615,6 @@ bool has_nans_as_fortran(const Kernel& k) {
            return !a.is_array || names.count(a.name) || !a.shape || a.shape->empty();
          });
 }
-
-}  // namespace
 
 CExpr::Piece CExpr::extremum(bool min, const Exprs& args, const Type& t) {
   const std::string name = helpers_.extremum(min, t.scalar, has_nans_as_fortran(k_));

@@ -194,4 +194,8 @@ class CExpr {
   std::vector<StandIn> stand_ins_;
 };
 
+/// Fortran leaves open which value `min` and `max` give where one of them is no number: a kernel
+/// with the claim of Fortran's guarantees does, if all its arrays are from there.
+bool has_nans_as_fortran(const Kernel& k);
+
 }  // namespace moonloop

@@ -523,6 +523,12 @@ std::string name_of(const Aff& a, isl_dim_type type, std::size_t i) {
   return name;
 }
 
+/// Whether all terms have negative factors.
+bool falls(const Terms& t) {
+  return !t.list.empty() &&
+         std::all_of(t.list.begin(), t.list.end(), [](const auto& term) { return term.first < 0; });
+}
+
 Terms terms_of(const Aff& a) {
   Coefficients c(a);
   Terms out;
@@ -540,7 +546,16 @@ Terms terms_of(const Aff& a) {
       c.subtract(inner, k);
       rounded.emplace_back(k, Expr(Binary{BinaryOp::Mod, total(part), lit(d)}));
     } else {
-      rounded.emplace_back(c.divs[i], Expr(Binary{BinaryOp::FloorDiv, total(part), lit(d)}));
+      std::int64_t factor = c.divs[i];
+      if (factor < 0 && falls(part)) {  // -floor(-x/d) is floor((x + d - 1)/d)
+        factor = -factor;
+        for (auto& term : part.list) term.first = -term.first;
+        part.constant = d - 1 - part.constant;
+        const std::int64_t rest = part.constant % d;  // whole ones come out
+        c.constant += factor * ((part.constant - rest) / d);
+        part.constant = rest;
+      }
+      rounded.emplace_back(factor, Expr(Binary{BinaryOp::FloorDiv, total(part), lit(d)}));
     }
     c.divs[i] = 0;
   }

@@ -234,6 +234,27 @@ function Cpu:places(id, v)
   return out
 end
 
+-- Cuts the loop before and behind an iteration; gives the names of all three parts, or false.
+function Cpu:cut_at(v, place)
+  local why = ("only the iteration `%s = %s` depends on others, or they on it"):format(v, place)
+  local rest, at, behind = self:fresh(v .. "_rest"), self:fresh(v .. "_at"), self:fresh(v .. "_after")
+  if self.script:try(why, "split_at", v, place, {from_iname = rest})
+      and self.script:try(why, "split_at", rest, place .. " + 1",
+                          {before_iname = at, from_iname = behind}) then
+    return {v, at, behind}
+  end
+  return false
+end
+
+-- A name that no loop has.
+function Cpu:fresh(name)
+  local out, n = name, 1
+  while Facts.contains(self.script.knl.inames, out) do
+    out, n = name .. "_" .. n, n + 1
+  end
+  return out
+end
+
 -- Cuts the innermost loop before and behind an iteration, so that the others run in vectors.
 function Cpu:cut_where_it_depends(nest)
   local v, ids = nest.chain[#nest.chain], nest.loop.ids
@@ -241,13 +262,10 @@ function Cpu:cut_where_it_depends(nest)
   local own = self.script
   for _, place in ipairs(self:places(ids[1], v)) do
     self.script = own:fork()
-    local why = ("only the iteration `%s = %s` depends on others, or they on it"):format(v, place)
-    local rest, at, behind = v .. "_rest", v .. "_at", v .. "_after"
-    if self.script:try(why, "split_at", v, place, {from_iname = rest})
-        and self.script:try(why, "split_at", rest, place .. " + 1",
-                            {before_iname = at, from_iname = behind})
+    local parts = self:cut_at(v, place)
+    if parts
         and self.script:try(("vectors along the rest of `%s`"):format(v), "tag_inames",
-                            {[v] = "simd", [behind] = "simd"})
+                            {[v] = "simd", [parts[3]] = "simd"})
         and (not self.accepts or self.accepts(self.script.knl)) then
       return true
     end

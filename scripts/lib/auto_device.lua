@@ -74,6 +74,9 @@ function Device:ways(loop)
     end
   end
   local out = {}
+  if not best or not self.steps_through_memory(nest, best.iname) then
+    out[#out + 1] = {take = function() return self:make_parts(nest) end}
+  end
   if best then
     local block = Blocks.of(self.facts, nest, parallel, best.iname)
     for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
@@ -84,6 +87,14 @@ function Device:ways(loop)
   if not best then out[#out + 1] = {take = function() return self:make_waves(nest) end} end
   out[#out + 1] = {take = function() return self:keep(nest) end}
   return out
+end
+
+-- Whether neighbouring iterations access neighbouring memory somewhere.
+function Device.steps_through_memory(nest, iname)
+  for _, access in ipairs(nest.deep) do
+    if Facts.stride(access, iname) == 1 then return true end
+  end
+  return false
 end
 
 -- Elements of arrays that iterations may get copies of.
@@ -132,6 +143,36 @@ function Device:distribute(loop)
     end
   end
   self.script, self.facts = own, facts
+  return false
+end
+
+-- Cuts a loop before and behind the iteration that the others depend on, or it on them, so that
+-- these run at once; then each part is a nest of its own.
+function Device:make_parts(nest)
+  local ids = nest.loop.ids
+  if #nest.rest > 0 or #ids > 1 then return false end
+  local own, facts = self.script, self.facts
+  local outside = {}
+  for _, each in ipairs(nest.loop.around) do outside[each] = true end
+  for _, v in ipairs(nest.chain) do
+    local in_order = not outside[v] and not facts.loop[v].par
+    for _, place in ipairs(in_order and self:places(ids[1], v) or {}) do
+      if outside[place] then
+        self.script = own:fork()
+        local parts = self:cut_at(v, place)
+        if parts then
+          self:look()
+          if self.facts.loop[v].par and self.facts.loop[parts[3]].par then
+            if v ~= nest.loop.iname then parts = {nest.loop.iname} end
+            for _, each in ipairs(parts) do self:nest(each) end
+            return true
+          end
+        end
+        self.script, self.facts = own, facts
+      end
+    end
+    outside[v] = true
+  end
   return false
 end
 

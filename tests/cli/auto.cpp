@@ -190,6 +190,23 @@ TEST_CASE("auto: what stays in order has its reason in the script") {
   CHECK(has(o.out, "-- `i` stays in order: tagging `i` as `par` would run"));
 }
 
+TEST_CASE("auto: on devices, loops are cut at the iteration that the others depend on") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel paths(n: int32, p: inout int32[n, n])\n"
+          "domain {[k, i, j]: 0 <= k, i, j < n}\n"
+          "p[i, j] = min(p[i, j], p[i, k] + p[k, j])\n");
+  CHECK(tool("auto k.loop --target cuda -p n=500 -o k.lua", f.str()).status == 0);
+  const std::string code = tool("gen k.loop -t k.lua --target cuda", f.str()).out;
+  // Neighbouring work-items are along the rows, of which the grid has those behind row `k`.
+  CHECK(has(code, "int const i_after_1_outer = blockIdx.y + floor_div_i32(k + 1, 4);"));
+  CHECK(has(code, "int const j_from_from_after_inner = threadIdx.x;"));
+  CHECK(!has(code, "for (int j"));
+  CHECK(tool("auto k.loop --target opencl -p n=500 -o k.lua", f.str()).status == 0);
+  const Outcome run = tool("run k.loop -t k.lua --target opencl -p n=37 --verify --quiet", f.str());
+  CHECK(has(run.out, "verify: equal"));
+}
+
 TEST_CASE("auto: on ispc, lanes of a gang run all that is in their iterations") {
   const Folder f;
   f.write("k.loop", std::string(kProductText) +

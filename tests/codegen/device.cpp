@@ -367,3 +367,32 @@ a[64*g + 16*p + w] = 2*a[64*g + 16*p + w]
                                 Target::Cuda, {{"g", "g.0"}, {"w", "l.0"}, {"p", "unr"}});
   CHECK(text.find("+ 48") != std::string::npos);
 }
+
+TEST_CASE("devices: groups that an iteration of the host's loop does not need are left out") {
+  const char* const elimination = R"(
+kernel eliminate(n: int32, a: inout float64[n, n])
+domain {[k, i, o, w]: 0 <= k < i < n and 0 <= w < 32 and k < w + 32*o < n}
+a[i, w + 32*o] = a[i, w + 32*o] - a[i, k]*a[k, w + 32*o]
+)";
+  const Tags tags{{"i", "g.1"}, {"o", "g.0"}, {"w", "l.0"}};
+  Kernel k = kernel(elimination, tags);
+  k.priorities = {{"k", "i", "o", "w"}};
+  CHECK_GOLDEN("idle_groups.cu", generate(k, Target::Cuda).source);
+
+  SUBCASE("not where a statement runs in one group alone") {
+    Kernel counted = kernel(R"(
+kernel count(n: int32, a: inout float64[n], s: inout float64[n])
+domain {[k]: 0 <= k < n}
+domain {[o, w]: 0 <= w < 32 and k < w + 32*o < n}
+for k
+  s[k] = s[k] + 1
+  a[w + 32*o] = a[w + 32*o] + 1
+end
+)",
+                            {{"o", "g.0"}, {"w", "l.0"}});
+    counted.priorities = {{"k", "o", "w"}};
+    const std::string one = generate(counted, Target::Cuda).source;
+    CHECK(one.find("int const o = blockIdx.x;") != std::string::npos);
+    CHECK(one.find("if (blockIdx.x == 0 && threadIdx.x == 0)") != std::string::npos);
+  }
+}
