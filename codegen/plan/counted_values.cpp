@@ -7,6 +7,16 @@
 #include "core/sets/named_sets.h"
 
 namespace moonloop {
+namespace {
+
+/// Whether the number is told without cases: others make guards dear, and shorter by little.
+bool is_plain(const Expr& number) {
+  bool cases = false;
+  walk(number, [&](const Expr& e) { return !(cases |= e.as<Call>() || e.as<Select>()); });
+  return !cases;
+}
+
+}  // namespace
 
 Set CountedValues::values(int launch, const std::string& iname) {
   const HardwareIname& own = plan_.hardware.at(iname);
@@ -26,8 +36,9 @@ Set CountedValues::count(const LaunchPlan& launch, const std::string& iname) con
                         {iname});
   };
   const Expr& skipped = launch.skipped.at(static_cast<std::size_t>(own.axis));
-  if (own.group && skipped)
-    if (const auto left = from(index_add({own.first, skipped}), launch.number(true, own.axis)))
+  const Expr& number = launch.number(own.group, own.axis);
+  if (own.group && skipped && is_plain(skipped) && is_plain(number))
+    if (const auto left = from(index_add({own.first, skipped}), number))
       return *left;
   Set out;
   std::set<std::string> extents;

@@ -73,9 +73,6 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k, const KnownVal
   return out;
 }
 
-/// Work-items of a group on CUDA, and on most devices of OpenCL.
-constexpr std::int64_t kMostItems = 1024;
-
 /// How often a statement has to run, at least, to be worth a kernel of its own.
 constexpr std::int64_t kCostly = 64;
 
@@ -348,16 +345,17 @@ class Cutter {
     }
     return out;
   }
-  /// Whether the statements would make groups of the kernel larger than devices have them, which
-  /// they alone do not, and nothing that a group keeps to itself ties them to it.
+  /// Whether the statements would make groups of the kernel larger than either needs, so that some
+  /// work-items are always idle, and nothing that a group keeps to itself ties them to it.
   bool is_too_wide(const Open& open, const std::vector<int>& insns) {
     std::vector<int> both = open.insns;
     both.insert(both.end(), insns.begin(), insns.end());
-    if (items_of(both) <= kMostItems || items_of(insns) > kMostItems) return false;
+    if (items_of(both) <= std::max(items_of(open.insns), items_of(insns))) return false;
     std::set<std::string> kept;
     for (int i : insns)
       for (const StatementAccess& t : hardware_conflicts_.accesses(i))
-        if (!plan_.lies_in(t.variable, AddressSpace::Global)) kept.insert(t.variable);
+        if (k_.find_temporary(t.variable) && !plan_.lies_in(t.variable, AddressSpace::Global))
+          kept.insert(t.variable);
     return std::none_of(open.insns.begin(), open.insns.end(), [&](int i) {
       const auto& all = hardware_conflicts_.accesses(i);
       return std::any_of(all.begin(), all.end(),

@@ -35,6 +35,20 @@ constexpr std::int64_t kMostCopies = 1 << 17;
 constexpr unsigned long kGuardOperations = 100'000;
 constexpr int kMostUnanswered = 6;  // guards' questions that took more
 
+/// Whether the condition has alternatives and many comparisons.
+bool is_long(const Expr& condition) {
+  constexpr int kLongest = 6;
+  int comparisons = 0;
+  bool alternatives = false;
+  walk(condition, [&](const Expr& e) {
+    comparisons += e.as<Compare>() != nullptr;
+    const auto* n = e.as<Nary>();
+    alternatives |= n && n->op == NaryOp::Or;
+    return true;
+  });
+  return alternatives && comparisons > kLongest;
+}
+
 // ---- The generator ----------------------------------------------------------------------------
 
 class LoopMaker {
@@ -310,9 +324,11 @@ class LoopMaker {
       const Set points = all_to_params(part);
       const std::optional<Expr> guard = guard_of(points, counted);
       if (!guard) continue;
-      Block body = inside(node, intersect(counted, points));
+      // What takes many cases to ask here, the statements ask in one, each for itself.
+      const bool inside_asks = parts.size() == 1 && is_long(*guard) && !waits_in(node);
+      Block body = inside(node, inside_asks ? counted : intersect(counted, points));
       if (body.empty()) continue;
-      if (guard->as<BoolLit>())
+      if (guard->as<BoolLit>() || inside_asks)
         append(out, std::move(body));
       else
         out.push_back(Stmt{If{*guard, std::move(body)}});

@@ -3,6 +3,7 @@
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
+local Rows = require "moonloop.auto_rows"
 local Wave = require "moonloop.auto_wave"
 
 local Device = setmetatable({}, {__index = Cpu})
@@ -28,6 +29,31 @@ end
 
 -- Loops over time stay on the host.
 function Device:tiles_in_time() return false end
+
+-- Rows, and loops in order that are too short for launches, before statements come apart.
+function Device:nest(iname)
+  if self.done[iname] then return end
+  local facts, loop = self.facts, self.facts.loop[iname]
+  if not facts.reduced[iname] then
+    local chain = facts:chain(loop)
+    local nest = {loop = loop, chain = chain, deep = facts:deepest(loop),
+                  rest = facts:rest(loop, chain)}
+    if self:attempt(function() return Rows.one_group(self, loop) end)
+        or self:attempt(function() return Rows.make(self, nest) end) then
+      return
+    end
+  end
+  Cpu.nest(self, iname)
+end
+
+-- Takes the steps of `way` if it gives true, and there is code for the result.
+function Device:attempt(way)
+  local own = self.script
+  self.script = own:fork()
+  if way() and (not self.accepts or self.accepts(self.script.knl)) then return true end
+  self.script = own
+  return false
+end
 
 -- A reduction outside of all parallel loops is shared once all else has its place.
 function Device:total(loop) self.totals[#self.totals + 1] = loop.iname end
@@ -82,6 +108,7 @@ function Device:ways(loop)
     for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end
+    out[#out + 1] = {take = function() return Rows.share_terms(self, nest, parallel, best.iname) end}
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
   if not best then out[#out + 1] = {take = function() return self:make_waves(nest) end} end

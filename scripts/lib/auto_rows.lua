@@ -1,0 +1,160 @@
+-- Work-items of a group side by side along loops that step through memory, or along sums of few
+-- results; loops in order that one group runs by itself. For moonloop.auto alone.
+local Blocks = require "moonloop.auto_blocks"
+local Facts = require "moonloop.auto_facts"
+
+local Rows = {}
+
+local kManyRows = 1 << 14   -- rows of which a warp each fills a device
+local kShortRow = 24        -- iterations for which a work-item a row is as good
+local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
+local kOneGroup = 1 << 14   -- iterations that one group finishes while a kernel is launched
+
+-- Iterations of all of the loops together; nothing where that is not known.
+local function product(facts, inames)
+  local out = 1
+  for _, each in ipairs(inames) do
+    if not facts.trips[each] then return nil end
+    out = out*facts.trips[each]
+  end
+  return out
+end
+
+-- Whether neighbouring iterations access neighbouring memory: nothing is far, something is next.
+local function steps_through_memory(facts, iname)
+  local any = false
+  for _, id in ipairs(facts.loop[iname].ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      local stride = Facts.stride(access, iname)
+      if stride == "far" then return false end
+      any = any or stride == 1
+    end
+  end
+  return any
+end
+
+local function at_once(facts, iname) return facts.reduced[iname] or facts.loop[iname].par end
+
+-- The parallel loops of the chain, if those in order are all around them.
+local function parallel_of(facts, nest)
+  local out = {}
+  for _, each in ipairs(nest.chain) do
+    if facts.loop[each].par and facts.trips[each] ~= 1 then
+      out[#out + 1] = each
+    elseif #out > 0 and facts.trips[each] ~= 1 then
+      return {}
+    end
+  end
+  return out
+end
+
+-- Groups along the loops, the last one innermost and in work-items of axis 1, if `per_group` is given.
+local function take_groups(device, why, loops, per_group)
+  local first = 0
+  if per_group then
+    local tags = {outer_tag = "g.0", inner_tag = "l.1"}
+    if not device:split(why, loops[#loops], per_group, tags) then return false end
+    first = 1
+  end
+  for axis = first, math.min(2, #loops - 1) do
+    local iname = loops[#loops - axis]
+    if not device.script:try(why, "tag_inames", {[iname] = "g." .. axis}) then return false end
+  end
+  return true
+end
+
+-- Each row of a parallel loop is a warp's or a group's, whose work-items are along it: all that is in
+-- the rows runs at once, or adds up, along memory.
+function Rows.make(device, nest)
+  local facts, script = device.facts, device.script
+  local rows, lanes = parallel_of(facts, nest), facts.inside[nest.chain[#nest.chain]] or {}
+  if #rows == 0 or #lanes == 0 then return false end
+  local longest = 0
+  for _, each in ipairs(lanes) do
+    if not at_once(facts, each) or not steps_through_memory(facts, each) then return false end
+    longest = math.max(longest, facts.trips[each] or kManyRows)
+  end
+  if longest < kShortRow then return false end
+  for _, each in ipairs(rows) do
+    if Blocks.of(facts, nest, rows, each) then return false end
+  end
+  local count = product(facts, rows)
+  local by_warps = not count or count >= kManyRows or longest <= 128
+  local length = by_warps and 32 or longest < 4096 and 128 or 256
+  local items = script:knob(lanes[1] .. "_items", {32, 64, 128, 256}, length)
+  local why = ("work-items of a group are along the rows, `%s`"):format(table.concat(lanes, "`, `"))
+  for _, each in ipairs(lanes) do
+    if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
+  end
+  local per_group = by_warps and script:knob(rows[#rows] .. "_rows", {1, 2, 4}, 4) or nil
+  return take_groups(device, why, rows, per_group)
+end
+
+-- Work-items share the terms of each of few results, which are neighbours along `v`.
+function Rows.share_terms(device, nest, parallel, v)
+  local facts, script = device.facts, device.script
+  local sums = facts.inside[nest.chain[#nest.chain]] or {}
+  local r = sums[1]
+  if #nest.loop.ids ~= 1 or #sums ~= 1 or not facts.reduced[r] then return false end
+  if #parallel_of(facts, nest) ~= #parallel then return false end
+  local results = product(facts, parallel)
+  if not results or results >= kFewResults or (facts.trips[r] or kOneGroup) < 64 then return false end
+  local items = script:knob(v .. "_items", {16, 32, 64}, 32)
+  local parts = script:knob(r .. "_items", {4, 8, 16, 32}, results < kFewResults//8 and 32 or 8)
+  local why = ("few results, neighbours along `%s`: work-items share the terms of each"):format(v)
+  local rest = Facts.without(parallel, v)
+  local order = {table.unpack(rest)}
+  order[#order + 1] = v
+  if order[#order] ~= nest.chain[#nest.chain] then
+    local all = {}
+    for _, each in ipairs(nest.chain) do
+      if not Facts.contains(parallel, each) then all[#all + 1] = each end
+    end
+    table.move(order, 1, #order, #all + 1, all)
+    if not script:try(why, "prioritize_loops", all) then return false end
+  end
+  if not device:split(why, v, items, {outer_tag = "g.0", inner_tag = "l.0"}) then return false end
+  if not device:split(why, r, parts, {inner_tag = "l.1"}) then return false end
+  for axis = 1, math.min(2, #rest) do
+    local tag = {[rest[#rest + 1 - axis]] = "g." .. axis}
+    if not script:try(why, "tag_inames", tag) then return false end
+  end
+  return true
+end
+
+-- The loops right in the loop, if all run at once and one iteration of it takes no longer than a
+-- launch.
+local function short_lanes(facts, iname)
+  local lanes = facts.inside[iname] or {}
+  for _, each in ipairs(lanes) do
+    if not at_once(facts, each) then return {} end
+    local inside = {each}
+    for _, other in ipairs(facts.loops) do
+      if Facts.contains(other.around, each) then inside[#inside + 1] = other.iname end
+    end
+    local work = product(facts, inside)
+    if not work or work > kOneGroup then return {} end
+  end
+  return lanes
+end
+
+-- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
+-- takes less time than a launch.
+function Rows.one_group(device, loop)
+  local facts, script = device.facts, device.script
+  local lanes = loop.par and {} or short_lanes(facts, loop.iname)
+  if #lanes == 0 then return false end
+  local longest = 0
+  for _, each in ipairs(lanes) do longest = math.max(longest, facts.trips[each]) end
+  if longest < kShortRow then return false end
+  local size = 64
+  while size < 1024 and 2*size < longest do size = 2*size end
+  local items = script:knob(loop.iname .. "_items", {64, 128, 256, 512, 1024}, size)
+  local why = ("`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
+  for _, each in ipairs(lanes) do
+    if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
+  end
+  return true
+end
+
+return Rows
