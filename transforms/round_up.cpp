@@ -59,10 +59,8 @@ class RoundUp {
   Kernel run() {
     k_.instructions = linearized(k_, *order_of(k_));
     out_ = k_;
-    for (Domain& d : out_.domains)
-      for (const std::string& i : d.inames())
-        if (const auto it = multiples_.find(i); it != multiples_.end())
-          d.set = in_blocks(d.set, i, it->second);
+    for (Domain& d : out_.domains) d.set = rounded(d);
+    for (Domain& d : out_.domains) d.set = plainer(d);
     const Kernel typed = infer_types(k_);
     typed_ = &typed;
     std::vector<InsnPtr> all;
@@ -78,6 +76,42 @@ class RoundUp {
 
  private:
   bool is_rounded(const std::string& iname) const { return multiples_.contains(iname); }
+
+  /// The domain in whole blocks. Where its bounds depend on loops that are rounded up as well, it
+  /// has what some iteration of their blocks needs: then the same for all iterations of a block.
+  Set rounded(const Domain& d) const {
+    const Names own = d.inames();
+    if (std::none_of(own.begin(), own.end(), [&](const auto& i) { return is_rounded(i); }))
+      return d.set;
+    const Names around = rounded_params(d);
+    Names all = around;
+    all.insert(all.end(), own.begin(), own.end());
+    Set out = to_dims(d.set, all);
+    if (!around.empty())
+      out = isl_set_intersect(out.take(), to_dims(domain_of(k_, around), all).take());
+    for (const std::string& i : all)
+      if (const auto it = multiples_.find(i); it != multiples_.end())
+        out = in_blocks(out, i, it->second);
+    return dims_to_params(std::move(out), around);
+  }
+
+  /// Without what the rounded loops around it say themselves.
+  Set plainer(const Domain& d) const {
+    const Names around = rounded_params(d);
+    if (around.empty()) return d.set;
+    Names all = around;
+    const Names own = d.inames();
+    all.insert(all.end(), own.begin(), own.end());
+    const Set known = to_dims(domain_of(out_, around), all);
+    return dims_to_params(coalesce(gist(to_dims(d.set, all), known)), around);
+  }
+
+  Names rounded_params(const Domain& d) const {
+    Names out;
+    for (const std::string& p : d.params())
+      if (is_rounded(p)) out.push_back(p);
+    return out;
+  }
 
   InsnPtr in_rounded(const InsnPtr& insn) {
     const std::set<std::string> reduced =

@@ -115,11 +115,17 @@ local function stage(script, why, rule, block, axes)
   local tile = rule.name:gsub("_read", "_tile")
   local inames = {}
   for i, each in ipairs(swept) do inames[i] = ("%s_%s"):format(tile, each) end
-  if not script:try(why, "precompute", rule.name,
-                    {iname .. "_part", iname .. "_item", iname .. "_reg", block.r .. "_step"},
-                    {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}) then
-    return false
+  local options = {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}
+  local function fetched(...)
+    local over = {}
+    for _, each in ipairs{...} do
+      for _, part in ipairs{"_part", "_item", "_reg"} do over[#over + 1] = each .. part end
+    end
+    over[#over + 1] = block.r .. "_step"
+    return script:try(why, "precompute", rule.name, over, options)
   end
+  -- The conditions of terms may depend on both axes.
+  if not fetched(iname) and not fetched(block.u, block.v) then return false end
   if swept[#swept] == iname then return true end
   local axis = axes[iname]
   local padded = Script.computed(

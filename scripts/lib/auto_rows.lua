@@ -138,6 +138,23 @@ local function short_lanes(facts, iname)
   return lanes
 end
 
+-- Arrays of parameters' sizes that the loop computes stay in global memory: a group has no room.
+local function keep_arrays(device, why, loop)
+  local written = {}
+  for _, id in ipairs(loop.ids) do
+    for _, each in ipairs(device.facts.instruction[id].writes) do written[each] = true end
+  end
+  for _, each in ipairs(device.script.knl.temporaries) do
+    local constant = true
+    for _, extent in ipairs(each.shape or {}) do constant = constant and tonumber(extent) end
+    if written[each.name] and not constant and not device.script:try(
+        why, "set_temporary_address_space", each.name, "global") then
+      return false
+    end
+  end
+  return true
+end
+
 -- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
 -- takes less time than a launch.
 function Rows.one_group(device, loop)
@@ -154,7 +171,7 @@ function Rows.one_group(device, loop)
   for _, each in ipairs(lanes) do
     if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
   end
-  return true
+  return keep_arrays(device, why, loop)
 end
 
 return Rows
