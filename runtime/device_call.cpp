@@ -32,7 +32,11 @@ DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& mod
 }
 
 void DeviceCall::upload(const std::vector<Buffer>& buffers) {
-  for (const Buffer& b : buffers) memory_.at(b.layout().name)->upload(b.data(), b.bytes());
+  for (const Buffer& b : buffers) upload(b);
+}
+
+void DeviceCall::upload(const Buffer& buffer) {
+  memory_.at(buffer.layout().name)->upload(buffer.data(), buffer.bytes());
 }
 
 void DeviceCall::download(std::vector<Buffer>& buffers) {

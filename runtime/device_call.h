@@ -15,6 +15,7 @@ class DeviceCall {
              const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers);
   /// Copies all arrays to the device.
   void upload(const std::vector<Buffer>& buffers);
+  void upload(const Buffer& buffer);  // one of them
   /// Runs the program once: all its kernels, in the host's loops. Does not wait.
   void run();
   /// Waits, then copies the arrays that the program writes back.

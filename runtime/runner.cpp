@@ -127,7 +127,7 @@ class Execution {
   /// on the device. `arrays` outlives it.
   virtual std::function<double()> timed(const std::vector<Buffer>& arrays) = 0;
   /// The next timed run finds the present values of these arrays.
-  virtual void refresh(const std::vector<Buffer>& arrays) = 0;
+  virtual void refresh(const std::vector<const Buffer*>& arrays) = 0;
 };
 
 class HostExecution : public Execution {
@@ -145,7 +145,7 @@ class HostExecution : public Execution {
       return seconds_since(start);
     };
   }
-  void refresh(const std::vector<Buffer>&) override {}  // runs on them where they are
+  void refresh(const std::vector<const Buffer*>&) override {}  // runs on them where they are
 
  private:
   const Program& program_;
@@ -178,8 +178,9 @@ class DeviceExecution : public Execution {
       return device_.stop_clock();
     };
   }
-  void refresh(const std::vector<Buffer>& arrays) override {
-    if (!transfers_) call_.upload(arrays);
+  void refresh(const std::vector<const Buffer*>& arrays) override {
+    if (transfers_) return;
+    for (const Buffer* b : arrays) call_.upload(*b);
   }
 
  private:
@@ -364,6 +365,13 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
   return out;
 }
 
+bool is_update(const Parameter& p) { return p.intent == Intent::InOut; }
+
+bool is_updated(const Program& program, const std::string& array) {
+  return std::any_of(program.params.begin(), program.params.end(),
+                     [&](const Parameter& p) { return p.name == array && is_update(p); });
+}
+
 }  // namespace
 
 bool Verification::equal() const {
@@ -410,8 +418,7 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
              : std::unique_ptr<Execution>(new HostExecution(program, out, request));
   out.compile_seconds = seconds_since(start);
 
-  const bool updates = std::any_of(program.params.begin(), program.params.end(),
-                                   [](const Parameter& p) { return p.intent == Intent::InOut; });
+  const bool updates = std::any_of(program.params.begin(), program.params.end(), is_update);
   std::vector<Buffer> inputs;
   if (request.verify || (request.time && updates)) inputs = copies(out.arrays);
   std::vector<ScalarArgument> scalars_before;
@@ -429,12 +436,19 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   if (request.time) {
     // Arrays that are updated are reset for each run, or their values would run away.
     std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
+    std::vector<std::size_t> updated;
+    std::vector<const Buffer*> fresh;
+    for (std::size_t i = 0; i < scratch.size(); ++i)
+      if (is_updated(program, scratch[i].layout().name)) {
+        updated.push_back(i);
+        fresh.push_back(&scratch[i]);
+      }
     const auto timed = execution->timed(updates ? scratch : out.arrays);
     out.timing = measure(
         request,
         [&] {
-          for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i].copy_storage(inputs[i]);
-          if (updates) execution->refresh(scratch);
+          for (const std::size_t i : updated) scratch[i].copy_storage(inputs[i]);
+          if (updates) execution->refresh(fresh);
         },
         timed);
   }

@@ -166,10 +166,16 @@ class Tiles {
       return n;
     };
     const std::size_t home = static_cast<std::size_t>(k_.home_of(iname_) - k_.domains.data());
+    const auto around = [&](std::size_t d) {  // the loop's own domain, or one that it depends on
+      int at = static_cast<int>(home);
+      while (at >= 0 && std::size_t(at) != d) at = parents[std::size_t(at)];
+      return at >= 0;
+    };
     for (const std::string& name : t.names) {
       const auto d = static_cast<std::size_t>(k_.home_of(name) - k_.domains.data());
-      // A domain that does not depend on the loop is inside of it all the same.
-      const auto rank = [&](std::size_t n) { return std::pair(n != home, depth(n)); };
+      // A domain that does not depend on the loop is inside of it all the same, unless the loop
+      // depends on it.
+      const auto rank = [&](std::size_t n) { return std::pair(!around(n), depth(n)); };
       if (!innermost || rank(d) > rank(*innermost)) innermost = d;
     }
     if (!innermost) return {};

@@ -77,12 +77,18 @@ function Cpu:nest(iname)
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
-  local own = self.script
   for _, way in ipairs(self:ways(loop)) do
-    self.script = own:fork()
-    if way.take() and (not self.accepts or self.accepts(self.script.knl)) then return end
-    self.script = own
+    if self:attempt(way.take) then return end
   end
+end
+
+-- Takes the steps of `way` if it gives true, and there is code for the result.
+function Cpu:attempt(way)
+  local own, facts = self.script, self.facts
+  self.script = own:fork()
+  if way() and (not self.accepts or self.accepts(self.script.knl)) then return true end
+  self.script, self.facts = own, facts
+  return false
 end
 
 -- A loop of which nothing is known to run at once, in what stands in it.

@@ -46,15 +46,6 @@ function Device:nest(iname)
   Cpu.nest(self, iname)
 end
 
--- Takes the steps of `way` if it gives true, and there is code for the result.
-function Device:attempt(way)
-  local own = self.script
-  self.script = own:fork()
-  if way() and (not self.accepts or self.accepts(self.script.knl)) then return true end
-  self.script = own
-  return false
-end
-
 -- A reduction outside of all parallel loops is shared once all else has its place.
 function Device:total(loop) self.totals[#self.totals + 1] = loop.iname end
 
@@ -263,7 +254,8 @@ function Device:make_waves(nest)
   if unfolded:try(sums, "unfold_reduction", "id:" .. table.concat(nest.loop.ids, " or id:")) then
     self.script = unfolded
     self:look()
-    if self:take_waves(self.facts.loop[nest.loop.iname]) then
+    local loop = self.facts.loop[nest.loop.iname]
+    if loop and self:take_waves(loop) then
       self.facts = facts
       return true
     end

@@ -97,6 +97,9 @@ function Rows.share_terms(device, nest, parallel, v)
   local r = sums[1]
   if #nest.loop.ids ~= 1 or #sums ~= 1 or not facts.reduced[r] then return false end
   if #parallel_of(facts, nest) ~= #parallel then return false end
+  for _, each in ipairs(nest.chain) do  -- one that follows from the others is no loop of the host
+    if facts.loop[each].par and facts.trips[each] == 1 then return false end
+  end
   local results = product(facts, parallel)
   if not results or results >= kFewResults or (facts.trips[r] or kOneGroup) < 64 then return false end
   local items = script:knob(v .. "_items", {16, 32, 64}, 32)

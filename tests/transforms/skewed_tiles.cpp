@@ -75,6 +75,17 @@ TEST_CASE("skewed_tiles: in a second direction as well") {
   CHECK(same_values(k, out, {{"n", 7}, {"m", 3}}));
 }
 
+TEST_CASE("skewed_tiles: along a loop on which the bounds of the tiled one depend") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[n, n])\n"
+      "domain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n and k <= 2*j}\n"
+      "a[j] = a[j] + b[j, k] {id=p, inames=j:k}\n");
+  const Kernel out = tiled(k, "k", {{"p", "k + j"}}, 2);
+  CHECK(conserves(k, out));
+  CHECK(out.find_insn("p")->predicates.empty());
+  for (const int n : {1, 2, 7}) CHECK(same_values(k, out, {{"n", n}}));
+}
+
 TEST_CASE("skewed_tiles: statements that share loops, or have none, run under conditions") {
   const Kernel k = parsed(
       "kernel f(n: int32, m: int32, a: float64[n], b: float64[n], c: float64[1])\n"
