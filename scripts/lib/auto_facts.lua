@@ -34,7 +34,7 @@ function Facts.of(knl, params, within)
     self.loop[loop.iname] = loop
     loop.ids, loop.has = {}, {}
     for _, statement in ipairs(loop.statements) do
-      local id = self:instruction_of(statement)
+      local id = self:instruction_of(statement, loop.iname)
       if not loop.has[id] then
         loop.has[id] = true
         loop.ids[#loop.ids + 1] = id
@@ -47,12 +47,14 @@ function Facts.of(knl, params, within)
   return self
 end
 
--- The instruction whose reductions, written out, have the statement: `add_update` is of `add`.
-function Facts:instruction_of(statement)
+-- The instruction in the loop whose reductions, written out, have the statement: `add_update` is of
+-- `add`, unless there is one of that name.
+function Facts:instruction_of(statement, iname)
   local best
-  for id in pairs(self.instruction) do
+  for id, insn in pairs(self.instruction) do
     local is_it = id == statement or statement:sub(1, #id + 1) == id .. "_"
-    if is_it and (not best or #id > #best) then best = id end
+    local is_in = insn.around[iname] or Facts.contains(insn.reduction_inames, iname)
+    if is_it and is_in and (not best or #id > #best) then best = id end
   end
   return assert(best, "a statement of no instruction: " .. statement)
 end
