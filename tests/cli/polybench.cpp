@@ -1,3 +1,4 @@
+#include <map>
 #include <regex>
 #include <set>
 
@@ -23,10 +24,9 @@ std::string small_values(const std::string& text) {
   return out;
 }
 
-}  // namespace
-
-TEST_CASE("polybench: each kernel of the benchmark is legal and gives the interpreter's results") {
-  const auto folder = kRoot / "bench" / "polybench";
+/// Each kernel of the folder is legal, gives the interpreter's results and prints as it is; their
+/// names.
+std::set<std::string> checked(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     if (file.path().extension() != ".loop") continue;
@@ -49,7 +49,43 @@ TEST_CASE("polybench: each kernel of the benchmark is legal and gives the interp
     const Outcome shown = tool("show " + name, folder.string());
     CHECK(tool("show -", folder.string(), shown.out).out == shown.out);
   }
-  CHECK(names.size() == 30);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("polybench: each kernel of the benchmark is legal and gives the interpreter's results") {
+  CHECK(checked(kRoot / "bench" / "polybench").size() == 30);
+}
+
+TEST_CASE("bench: so is each kernel of APPy's that PolyBench has not") {
+  CHECK(checked(kRoot / "bench" / "appy_kernels").size() == 5);
+}
+
+TEST_CASE("auto: on devices, kernels of benchmarks give the interpreter's results") {
+  // Rows, sums of few results, loops in order in one group, sums of a copy, parts of a loop, waves.
+  const std::map<std::string, std::string> with{
+      {"durbin", "one group runs it all"},     {"trisolv", "one group runs it all"},
+      {"jacobi-1d", "one group runs it all"},  {"mvt", "share the terms of each"},
+      {"gesummv", "along the rows"},           {"trmm", "as it was: of a copy"},
+      {"floyd-warshall", "depends on others"}, {"nussinov", "same `d_wave`"}};
+  const Folder f;
+  for (const auto& [name, reason] : with) {
+    CAPTURE(name);
+    const std::string loop =
+        "'" + (kRoot / "bench" / "polybench" / (name + ".loop")).string() + "'";
+    const std::string text = read_file(kRoot / "bench" / "polybench" / (name + ".loop"));
+    std::string large = small_values(text);  // sizes that the schedule is for
+    large = std::regex_replace(large, std::regex("=[0-9]+"), "=700");
+    CHECK(tool("auto " + loop + " --target opencl -o k.lua" + large, f.str()).status == 0);
+    CHECK(contains(f.read("k.lua"), reason));
+    const Outcome run =
+        tool("run " + loop + " -t k.lua --target opencl --verify --quiet --no-db" +
+                 std::regex_replace(small_values(text), std::regex("=1([0-9]) "), "=4$1 "),
+             f.str());
+    CHECK(contains(run.out, "verify: equal"));
+    if (run.status != 0) MESSAGE(run.out << run.err);
+  }
 }
 
 TEST_CASE("polybench: the benchmark says what it needs") {
