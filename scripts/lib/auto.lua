@@ -68,7 +68,7 @@ return function(knl, options, default)
   local prefix = options.prefix or ""
   local function scheduled(accepts)
     return schedule(Script.of(knl, prefix),
-                    {params = params, called = options.called, accepts = accepts})
+                    {params = params, called = options.called, accepts = accepts, target = target})
   end
   local script = scheduled()
   if not accepts(script.knl) then script = scheduled(accepts) end  -- some step is not supported

@@ -114,7 +114,7 @@ local function stage(script, why, rule, block, axes)
   if #swept < 2 then return true end
   local tile = rule.name:gsub("_read", "_tile")
   local inames = {}
-  for i, each in ipairs(swept) do inames[i] = ("%s_%s"):format(tile, each) end
+  for i, each in ipairs(rule.params) do inames[i] = ("%s_%s"):format(tile, each) end
   local options = {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}
   local function fetched(...)
     local over = {}
@@ -163,6 +163,96 @@ function Blocks.make(self, block, tag)
   end
   for _, rule in ipairs(rules) do
     if not stage(script, walk, rule, block, axes) then return false end
+  end
+  return true
+end
+
+-- All work-items of a group, 32 of each warp, share the elements of a tile.
+local function share(script, inames, tile, warps)
+  local why = "all work-items fetch, neighbours along memory"
+  local item, lane, rest = tile .. "_item", tile .. "_lane", tile .. "_rest"
+  local items = Script.computed("32*%s", {warps}, function(n) return 32*n end)
+  return script:try(why, "join_inames", inames, item)
+    and script:try(why, "split_iname", item, items,
+                   {outer_iname = tile .. "_turn", inner_iname = lane, outer_tag = "unr"})
+    and script:try(why, "split_iname", lane, 32, {inner_iname = rest, outer_tag = "l.2"})
+    and script:try(why, "split_iname", rest, 4, {outer_tag = "l.1", inner_tag = "l.0"})
+end
+
+-- Whether a sum along `r` is of products of two numbers, without conditions.
+local function has_plain_product(knl, r)
+  for _, each in ipairs(knl.instructions) do
+    if each.rhs and each.rhs:match("sum%(" .. r .. ", [%w_]+%b()%*[%w_]+%b()%)") then return true end
+  end
+  return false
+end
+
+-- The same with matrix units, which take doubles on CUDA: a warp is 4 work-items along columns by 8
+-- along rows, each with elements of two rows, 8 apart, and of two neighbouring columns, and adds four
+-- terms at once.
+function Blocks.make_units(self, block)
+  local script, u, v, r = self.script, block.u, block.v, block.r
+  local warps = script:knob(u .. "_warps", {1, 2, 4, 8}, 4)
+  local columns = script:knob(v .. "_columns", {16, 32, 64, 128}, 64)
+  local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
+  local rows = Script.computed("16*%s", {warps}, function(n) return 16*n end)
+  local before = script.knl
+  local why = ("a group computes a block along `%s` and `%s` by matrix units"):format(u, v)
+  local unit, step = r .. "_unit", r .. "_step"
+  local of_u = {u .. "_warp", u .. "_half", u .. "_row", step, unit}
+  local of_v = {v .. "_part", v .. "_column", v .. "_pair", step, unit}
+  local taken = script:try("whole blocks need no guards where they add up; beyond the loops they add zeros",
+                           "round_up", {[u] = rows, [v] = columns, [r] = steps})
+  if not taken or not has_plain_product(script.knl, r) then return false end
+  local rules = new_rules(before, script.knl)
+  taken = taken
+    and script:try(why, "split_iname", u, rows,
+                   {outer_iname = u .. "_block", inner_iname = u .. "_in", outer_tag = "g.1"})
+    and script:try(why, "split_iname", u .. "_in", 16,
+                   {outer_iname = of_u[1], inner_iname = u .. "_rest", outer_tag = "l.2"})
+    and script:try(why, "split_iname", u .. "_rest", 8,
+                   {outer_iname = of_u[2], inner_iname = of_u[3], outer_tag = "ilp", inner_tag = "l.1"})
+    and script:try(why, "split_iname", v, columns,
+                   {outer_iname = v .. "_block", inner_iname = v .. "_in", outer_tag = "g.0"})
+    and script:try(why, "split_iname", v .. "_in", 8,
+                   {outer_iname = of_v[1], inner_iname = v .. "_rest", outer_tag = "ilp"})
+    and script:try(why, "split_iname", v .. "_rest", 2,
+                   {outer_iname = of_v[2], inner_iname = of_v[3], outer_tag = "l.0", inner_tag = "vec"})
+  local third = Facts.without(Facts.without(block.around, u), v)
+  if #third > 0 then
+    taken = taken and script:try(why, "tag_inames", {[third[#third]] = "g.2"})
+  end
+  local walk = ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
+  taken = taken
+    and script:try(walk, "split_iname", r, steps, {outer_iname = r .. "_block", inner_iname = r .. "_in"})
+    and script:try(walk, "split_iname", r .. "_in", 4,
+                   {outer_iname = step, inner_iname = unit, outer_tag = "unr", inner_tag = "mma"})
+  if not taken then return false end
+  for _, rule in ipairs(rules) do
+    local tile = rule.name:gsub("_read", "_tile")
+    local axis, first
+    local names, inames = {}, {}  -- of all parameters, and of those that a group runs over
+    for i, each in ipairs(rule.params) do
+      names[i] = tile .. "_" .. each
+      if each == u or each == v or each == r then
+        first = first or each
+        inames[#inames + 1] = names[i]
+      end
+      if each == u or each == v then axis = each end
+    end
+    if #inames ~= 2 then return false end
+    if not script:try(walk, "precompute", rule.name, axis == u and of_u or of_v,
+                      {default_tag = false, precompute_inames = names, temporary_name = tile})
+        or not share(script, inames, tile, warps) then
+      return false
+    end
+    local row = first == r and (axis == u and rows or columns) or steps
+    local padded = Script.computed(
+      '("N1, N0(pad=%%d)"):format(%s + 4)', {row},
+      function(n) return ("N1, N0(pad=%d)"):format(n + 4) end)
+    if not script:try("rows of the tile are apart, past conflicts of banks", "tag_array_axes", tile, padded) then
+      return false
+    end
   end
   return true
 end

@@ -15,6 +15,7 @@ function Device.schedule(script, options)
     script = script,
     params = options.params,
     accepts = options.accepts,
+    units = options.target == "cuda",
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
@@ -96,6 +97,9 @@ function Device:ways(loop)
   end
   if best then
     local block = Blocks.of(self.facts, nest, parallel, best.iname)
+    if block and self.units and block.size == 8 then
+      out[#out + 1] = {take = function() return Blocks.make_units(self, block) end}
+    end
     for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end

@@ -29,7 +29,7 @@ local function shown(value)
   if value.knob then return value.knob end
   if value.format then
     local names = {}
-    for i, each in ipairs(value.knobs) do names[i] = each.knob end
+    for i, each in ipairs(value.knobs) do names[i] = shown(each) end
     return value.format:format(table.unpack(names))
   end
   local parts = {}

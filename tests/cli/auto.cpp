@@ -190,6 +190,29 @@ TEST_CASE("auto: what stays in order has its reason in the script") {
   CHECK(has(o.out, "-- `i` stays in order: tagging `i` as `par` would run"));
 }
 
+TEST_CASE("auto: products of doubles take matrix units on CUDA, where their form allows it") {
+  const Folder f;
+  f.write("k.loop",
+          std::string(kProductText) +
+              "kernel twice(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])\n"
+              "domain {[i, j, k]: 0 <= i, j, k < n}\n"
+              "c[i, j] = sum(k, a[i, k]*b[k, j] + b[i, k]*a[k, j])\n");
+  CHECK(tool("auto k.loop --target cuda -p n=1000 -o k.lua", f.str()).status == 0);
+  const auto code = [&](const char* kernel) {
+    return tool(std::string("gen k.loop -t k.lua --target cuda --kernel ") + kernel, f.str()).out;
+  };
+  CHECK(has(code("product"), "mma_16x8x4(acc"));
+  CHECK(!has(code("twice"), "mma"));
+  CHECK(has(code("twice"), "__shared__ double a_tile"));
+  // Also with knobs that tuning tries.
+  const Outcome other = tool(
+      "gen k.loop -t k.lua --target cuda --kernel product --knob product_i_warps=8 "
+      "--knob product_j_columns=32 --knob product_k_steps=32",
+      f.str());
+  CHECK(other.status == 0);
+  CHECK(has(other.out, "__launch_bounds__(256)"));
+}
+
 TEST_CASE("auto: on devices, loops are cut at the iteration that the others depend on") {
   const Folder f;
   f.write("k.loop",
