@@ -174,7 +174,7 @@ local function share(script, inames, tile, warps)
   local items = Script.computed("32*%s", {warps}, function(n) return 32*n end)
   return script:try(why, "join_inames", inames, item)
     and script:try(why, "split_iname", item, items,
-                   {outer_iname = tile .. "_turn", inner_iname = lane, outer_tag = "unr"})
+                   {outer_iname = tile .. "_turn", inner_iname = lane})
     and script:try(why, "split_iname", lane, 32, {inner_iname = rest, outer_tag = "l.2"})
     and script:try(why, "split_iname", rest, 4, {outer_tag = "l.1", inner_tag = "l.0"})
 end
@@ -192,7 +192,12 @@ end
 -- terms at once.
 function Blocks.make_units(self, block)
   local script, u, v, r = self.script, block.u, block.v, block.r
-  local warps = script:knob(u .. "_warps", {1, 2, 4, 8}, 4)
+  local groups = 1
+  for _, iname in ipairs(block.around) do
+    local length = iname == u and 128 or iname == v and 64 or 1
+    groups = groups*-(-(block.trips[iname] or kGroups*length) // length)
+  end
+  local warps = script:knob(u .. "_warps", {1, 2, 4, 8}, groups >= kGroups and 8 or 4)
   local columns = script:knob(v .. "_columns", {16, 32, 64, 128}, 64)
   local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
   local rows = Script.computed("16*%s", {warps}, function(n) return 16*n end)
