@@ -103,7 +103,7 @@ local function scan_in_blocks(knl, id, iname, options)
   knl = lp.realize_reduction(knl, within,
                              {force_scan = true, force_outer_iname_for_scan = item})
   knl = lp.tag_inames(knl, {[block] = tag})
-  if support.iname_set(knl)[part_loop] then  -- else there is one block at most, with none before
+  if support.iname_set(knl)[part_loop] then  -- else there is one block before at most
     knl = lp.tag_inames(knl, {[part_loop] = tag})
   end
   return lp.tag_inames(knl, {[terms] = device and "l.0" or "simd"})
