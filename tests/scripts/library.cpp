@@ -758,13 +758,12 @@ TEST_CASE("library: scan_in_blocks has three phases, for each operation") {
 
   const char* const two_blocks =  // one of which has one before
       "kernel few(n: int32, m: int32, x: int32[n + 7], y: int64[7])\n"
-      "domain {[i]: 0 <= i < 7}\ndomain {[j]: 0 <= j <= i}\nassume m >= 0\n"
+      "domain {[i]: 0 <= i < 7}\ndomain {[j]: 0 <= j <= i}\nassume m, n >= 0\n"
       "y[i] = sum(j, x[j])   {id=add}\n";
-  for (const char* options : {"{size = 4}", "{size = 4, tag = 'g.0'}"})
-    verify(two_blocks,
-           with_library(two_blocks, std::string("few = lib.scan_in_blocks(few, 'add', 'i', ") +
-                                       options + ")"),
-           {size(1, 1), size(5, 1)}, {Target::OpenCL});
+  verify(two_blocks,
+         with_library(two_blocks,
+                      "few = lib.scan_in_blocks(few, 'add', 'i', {size = 4, tag = 'g.0'})"),
+         {size(1, 1), size(5, 1)}, {Target::OpenCL});
 }
 
 TEST_CASE("library: what scan_in_blocks refuses") {
