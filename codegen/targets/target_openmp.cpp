@@ -140,7 +140,61 @@ class OpenMPDialect : public Dialect {
     for (const Loop* l : together) names.insert(l->iname);
     const std::string nested =
         together.size() == 1 ? "" : " collapse(" + std::to_string(together.size()) + ")";
-    return kParallelFor + nested + reductions(outer, names, plan, identifiers);
+    const std::string clauses = reductions(outer, names, plan, identifiers);
+    // Threads that add up put their parts together at the end: the fewer, the better.
+    const bool in_turn = clauses.empty() && is_uneven(together.back()->body, names);
+    return kParallelFor + nested + (in_turn ? " schedule(dynamic)" : "") + clauses;
+  }
+
+  // ---- Iterations that take unequal times: the next thread that is free takes the next one.
+
+  /// Whether a loop in the block has more or fewer iterations from one value of `names`, inames of
+  /// loops around, to another, other than at an end.
+  static bool is_uneven(const Block& block, std::set<std::string> names) {
+    bool out = false;
+    for (const Stmt& s : block) {
+      if (const auto* x = std::get_if<Loop>(&s.op)) {
+        std::set<std::string> inside = names;
+        if (has_some(x->lower, names)) inside.insert(x->iname);
+        out = has_uneven_length(*x, names) || is_uneven(x->body, inside);
+      } else if (const auto* i = std::get_if<If>(&s.op)) {
+        out = is_uneven(i->body, names) || is_uneven(i->otherwise, names);
+      } else if (const auto* c = std::get_if<Scope>(&s.op)) {
+        std::set<std::string> inside = names;
+        if (!c->iname.empty() && has_some(c->value, names)) inside.insert(c->iname);
+        out = is_uneven(c->body, inside);
+      }
+      if (out) return true;
+    }
+    return false;
+  }
+
+  /// A length that is a number may be cut off at the ends, as that of the last tile is.
+  static bool has_uneven_length(const Loop& x, const std::set<std::string>& names) {
+    if (!has_some(x.lower, names) && !has_some(x.upper, names)) return false;
+    for (const Expr& upper : arguments_of("min", x.upper))
+      for (const Expr& lower : arguments_of("max", x.lower)) {
+        const Expr length = index_sub(upper, lower);
+        if (!has_some(length, names) && (length.as<IntLit>() || has_some(lower, names)))
+          return false;
+      }
+    return true;
+  }
+
+  static bool has_some(const Expr& e, const std::set<std::string>& names) {
+    std::set<std::string> used;
+    collect_vars(e, used);
+    return std::any_of(used.begin(), used.end(),
+                       [&](const std::string& u) { return names.contains(u); });
+  }
+
+  static Exprs arguments_of(std::string_view function, const Expr& e) {
+    const Call* c = e.as<Call>();
+    if (!c || c->name != function) return {e};
+    Exprs out;
+    for (const Expr& a : c->args)
+      for (const Expr& each : arguments_of(function, a)) out.push_back(each);
+    return out;
   }
 
   static void mark(Loop& loop, const Plan& plan, const CNames& names) {

@@ -1,8 +1,10 @@
 #include "core/count/trips.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/model/domain.h"
@@ -17,10 +19,10 @@ namespace {
 using Around = std::map<std::string, std::set<std::string>>;
 Around loops_around(const Kernel& k) {
   Around out;
-  const std::shared_ptr<const RunOrder> order = order_of(k);
-  for (int s = 0; s < order->size(); ++s) {
+  const std::shared_ptr<const Reference> own = ordered(k);
+  for (int s = 0; s < own->order.size(); ++s) {
     std::set<std::string> outside;
-    for (const std::string& i : order->loops(s)) {
+    for (const std::string& i : own->order.loops(s)) {
       out.emplace(i, outside);
       outside.insert(i);
     }
@@ -28,28 +30,64 @@ Around loops_around(const Kernel& k) {
   return out;
 }
 
-std::optional<std::int64_t> most_trips_of(const Kernel& k, const std::string& iname,
-                                          const Around& around,
-                                          const std::map<std::string, std::int64_t>& params) {
+/// Loops that may bound `iname`, or that it may bound: those of its domain, and of domains that
+/// these depend on.
+std::set<std::string> related(const Kernel& k, const std::string& iname) {
+  std::set<std::string> out;
+  std::vector<std::string> open{iname};
+  while (!open.empty()) {
+    const Domain& home = *k.home_of(open.back());
+    open.pop_back();
+    for (const auto& names : {home.inames(), home.params()})
+      for (const std::string& name : names)
+        if (k.has_iname(name) && out.insert(name).second) open.push_back(name);
+  }
+  out.erase(iname);
+  return out;
+}
+
+/// The values of `iname`, in the iterations of loops around that bound it.
+Set points_of(const Kernel& k, const std::string& iname, const Around& around,
+              const std::map<std::string, std::int64_t>& params) {
   std::vector<std::string> all, dims;
   const auto known = around.find(iname);
-  for (const std::string& i : inames_bounding(k, {iname})) {
+  for (const std::string& i : related(k, iname)) {
     all.push_back(i);
     if (known == around.end() || known->second.contains(i)) dims.push_back(i);
   }
   all.push_back(iname);
   dims.push_back(iname);
-  Set points = to_dims(domain_of(k, all), dims);
+  // Loops that are not around, such as copies in one domain: what remains of them is exact where
+  // their bounds have no factors, and else more.
+  Set points = to_dims(domain_of(k, all), all);
+  for (std::size_t d = 0; d < all.size(); ++d)
+    if (std::find(dims.begin(), dims.end(), all[d]) == dims.end())
+      points = isl_set_eliminate(points.take(), isl_dim_set, unsigned(d), 1);
+  points = to_dims(points, dims);
   for (const auto& [name, value] : params) {
     const int at = isl_set_find_dim_by_name(points.get(), isl_dim_param, name.c_str());
     if (at >= 0)
       points = isl_set_fix_val(points.take(), isl_dim_param, unsigned(at),
                                isl_val_int_from_si(isl(), value));
   }
+  return points;
+}
+
+/// Equal for sets that differ in names of dimensions only.
+std::string nameless_text_of(const Set& points) {
+  Set out = points;
+  for (int d = count(isl_set_dim(out.get(), isl_dim_set)) - 1; d >= 0; --d)
+    out = isl_set_set_dim_name(out.take(), isl_dim_set, unsigned(d),
+                               ("d" + std::to_string(d)).c_str());
+  return str(out);
+}
+
+/// How many values the last dimension of `points` has at most, from its first to its last one.
+std::optional<std::int64_t> most_values(Set points) {
+  const int dims = count(isl_set_dim(points.get(), isl_dim_set));
   // { value -> another one of the same iteration }
   Map values = isl_map_from_range(points.take());
-  values =
-      isl_map_move_dims(values.take(), isl_dim_in, 0, isl_dim_out, 0, unsigned(dims.size()) - 1);
+  values = isl_map_move_dims(values.take(), isl_dim_in, 0, isl_dim_out, 0, unsigned(dims) - 1);
   values = isl_map_reset_tuple_id(values.take(), isl_dim_out);
   values = isl_map_reset_tuple_id(values.take(), isl_dim_in);
   Map pairs = isl_map_reverse(values.copy());
@@ -69,11 +107,14 @@ std::map<std::string, std::int64_t> most_trips(const Kernel& k,
                                                const std::map<std::string, std::int64_t>& params) {
   std::map<std::string, std::int64_t> out;
   const Around around = loops_around(k);
+  std::map<std::string, std::optional<std::int64_t>> known;  // by nameless_text_of
   QuestionBudget budget(kQuestionOperations, kProofOperations);
   for (const std::string& iname : k.inames()) {
-    std::optional<std::int64_t> most;
-    if (budget.ask([&] { most = most_trips_of(k, iname, around, params); }) && most)
-      out[iname] = *most;
+    const Set points = points_of(k, iname, around, params);
+    const auto [it, is_new] = known.emplace(nameless_text_of(points), std::nullopt);
+    std::optional<std::int64_t>& most = it->second;
+    if (is_new) budget.ask([&] { most = most_values(points); });
+    if (most) out[iname] = *most;
   }
   return out;
 }

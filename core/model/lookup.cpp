@@ -74,6 +74,21 @@ void require_new_name(const Kernel& k, const std::string& name) {
     fail("name-taken", k.at, "the name `{}` is in use in kernel `{}`", name, k.name);
 }
 
+namespace {
+
+/// Whether, as its constraints show, each value of the dimension `x` goes with each one of `y`.
+bool are_apart_in(const Set& points, unsigned x, unsigned y) {
+  const std::vector<BasicSet> all = parts_of(points);
+  if (all.size() != 1 || count(isl_basic_set_dim(all[0].get(), isl_dim_div)) != 0) return false;
+  for (const Constraint& c : constraints_of(all[0]))
+    if (yes(isl_constraint_involves_dims(c.get(), isl_dim_set, x, 1)) &&
+        yes(isl_constraint_involves_dims(c.get(), isl_dim_set, y, 1)))
+      return false;
+  return true;
+}
+
+}  // namespace
+
 std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames) {
   std::set<std::string> out;
   for (const Domain& d : k.domains) {
@@ -89,6 +104,7 @@ std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::strin
     for (std::size_t x = 0; x < dims.size(); ++x)
       for (std::size_t y = 0; y < dims.size(); ++y) {
         if (!inames.count(dims[x]) || inames.count(dims[y]) || out.count(dims[y])) continue;
+        if (are_apart_in(all, unsigned(x), unsigned(y))) continue;
         const Set apart = isl_set_intersect(free(x).take(), free(y).take());
         if (!yes(isl_set_is_equal(apart.get(), all.get()))) out.insert(dims[y]);
       }

@@ -68,6 +68,11 @@ local function last_of(order)
   end
 end
 
+local kUnknown = 1000  -- iterations of a loop of unknown length
+local kRegion = 20000  -- iterations for which it pays that threads start and wait
+local kLong = 16        -- so many vectors at once need no code of their own for what is left over
+local kShares = 8      -- so many pieces of a loop let a few threads end at about the same time
+
 -- ---- Nests ----------------------------------------------------------------------------------------
 
 -- Schedules what is in the loop, in the cheapest way that is legal.
@@ -76,6 +81,7 @@ function Cpu:nest(iname)
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end
+  if self:share_statements(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
   for _, way in ipairs(self:ways(loop)) do
     if self:attempt(way.take) then return end
@@ -98,18 +104,19 @@ end
 
 function Cpu:tiles_in_time(loop)
   local trial = self.script:fork()
-  local done, step = cut_time(trial, self.facts, loop)
-  if not done or self.accepts and not self.accepts(trial.knl) then return false end
-  self.script = trial
-  local facts = self.facts
+  local done, step, shared = cut_time(trial, self.facts, loop, self.threads and not self.gangs)
+  if not done or self.accepts and not self.accepts(done.knl) then return false end
+  self.script = done
+  local facts, threads = self.facts, self.threads
+  self.threads = threads and not shared
   self.facts = Facts.of(trial.knl, self.params, step)
   for _, each in ipairs(self.facts.inside[step] or {}) do self:nest(each) end
-  self.facts = facts
+  self.facts, self.threads = facts, threads
   return true
 end
 
--- Gives the statements of a loop loops of their own, unless they have all loops in common.
-function Cpu:distribute(loop)
+-- Whether the statements of a loop have all loops in common.
+function Cpu:is_one_nest(loop)
   local first
   local same = true
   for _, id in ipairs(loop.ids) do
@@ -118,7 +125,40 @@ function Cpu:distribute(loop)
     first = first or loops
     same = same and loops == first and #each.reduction_inames == 0
   end
-  if same then return false end
+  return same
+end
+
+-- Threads share chunks of a parallel loop around several nests: they start once for all of these,
+-- and what one statement hands on to the next one is in the cache of the thread.
+function Cpu:share_statements(loop)
+  local iname = loop.iname
+  if not self.threads or self.gangs or not loop.par or #loop.ids < 2 or self:is_one_nest(loop)
+      or not self:is_worth_threads(iname) then
+    return false
+  end
+  local own, facts = self.script, self.facts
+  self.script = own:fork()
+  local length = 8
+  while length < 64 and length*2*kShares <= (facts.trips[iname] or kUnknown) do
+    length = 2*length
+  end
+  local chunk = self.script:knob(iname .. "_chunk", {8, 16, 32, 64, 128, 256}, length)
+  local why = ("threads share chunks of `%s`, with all statements in them"):format(iname)
+  local outer = self:split(why, iname, chunk, {outer_tag = "par", inner_iname = iname .. "_in"})
+  if not outer or self.accepts and not self.accepts(self.script.knl) then
+    self.script = own
+    return false
+  end
+  self.facts, self.threads = Facts.of(self.script.knl, self.params, outer), false
+  self.shared = outer
+  for _, each in ipairs(self.facts.inside[outer] or {}) do self:nest(each) end
+  self.facts, self.threads, self.shared = facts, true, nil
+  return true
+end
+
+-- Gives the statements of a loop loops of their own, unless they have all loops in common.
+function Cpu:distribute(loop)
+  if self:is_one_nest(loop) then return false end
   local trial = self.script:fork()
   local why = ("each statement in `%s` gets the order that suits it"):format(loop.iname)
   if not trial:try(why, "distribute_loops", loop.iname) then return false end
@@ -203,7 +243,7 @@ end
 -- Its loops stay, but for those in it.
 function Cpu:keep(nest)
   local threads = self.threads
-  if self:spread(nest.chain, {}) then self.threads = false end
+  if self:spread(nest, nest.chain, {}) then self.threads = false end
   local parts = self:parts(nest)
   if #parts == 0 and self:cut_where_it_depends(nest) then
     self.threads = threads
@@ -280,41 +320,42 @@ function Cpu:cut_where_it_depends(nest)
   return false
 end
 
-local kUnknown = 1000     -- iterations of a loop of unknown length
-local kRegion = 20000     -- iterations for which it pays that threads start and wait
-
--- Whether threads have enough to do in the loop, which begins anew in each iteration of loops in order.
-function Cpu:is_worth_threads(iname)
+-- Whether threads have enough to do in the loop, which begins anew in each iteration of loops in
+-- order. `nest`, if given, has loops that may be put inside of it, all but those in `outside`.
+function Cpu:is_worth_threads(iname, nest, outside)
   local facts, again = self.facts, false
-  local work = facts.trips[iname] or kUnknown
-  for _, each in ipairs(facts.loop[iname].around) do
-    again = again or not facts:is_parallel(each)
+  local first = nest and nest.loop or facts.loop[iname]
+  for _, list in ipairs{first.around, outside or {}} do
+    for _, each in ipairs(list) do again = again or not facts:is_parallel(each) end
   end
   if not again then return true end
-  local most = 1
+  local all = 0
   for _, id in ipairs(facts.loop[iname].ids) do
-    local own = 1
+    local own, insn = facts.trips[iname] or kUnknown, facts.instruction[id]
     for _, each in ipairs(facts.loops) do
-      local insn = facts.instruction[id]
-      local is_around = insn.around[each.iname] or Facts.contains(insn.reduction_inames, each.iname)
-      if is_around and Facts.contains(each.around, iname) then
-        own = own*(facts.trips[each.iname] or kUnknown)
+      local name = each.iname
+      local is_around = insn.around[name] or Facts.contains(insn.reduction_inames, name)
+      local is_inside = each == first or Facts.contains(each.around, first.iname)
+      if is_around and is_inside and name ~= iname and not Facts.contains(outside or {}, name) then
+        own = own*(facts.trips[name] or kUnknown)
       end
     end
-    most = math.max(most, own)
+    all = all + own
   end
-  return work*most >= kRegion
+  return all >= kRegion
 end
 
 -- Threads share the first parallel loop; `names` has what became of those that were split.
-function Cpu:spread(loops, names)
+function Cpu:spread(nest, loops, names)
   if not self.threads then return false end
+  local outside = {}
   for _, iname in ipairs(loops) do
     if self.facts.loop[iname].par then
-      if not self:is_worth_threads(iname) then return false end
+      if not self:is_worth_threads(iname, nest, outside) then return false end
       local now = names[iname] or iname
       return self.script:try(("threads share `%s`"):format(now), "tag_inames", {[now] = "par"})
     end
+    outside[#outside + 1] = iname
   end
   return false
 end
@@ -343,13 +384,13 @@ function Cpu:make_innermost(nest, v)
     local why = ("threads share chunks of `%s`, each with vectors"):format(v)
     local outer = self:split(why, v, chunk, {inner_tag = "simd"})
     if not outer then return false end
-    self:spread({v}, {[v] = outer})
+    self:spread(nest, {v}, {[v] = outer})
     return true
   end
   if not script:try(("vectors along `%s`"):format(v), "tag_inames", {[v] = "simd"}) then
     return false
   end
-  self:spread(outside, {})
+  self:spread(nest, outside, {})
   return true
 end
 
@@ -397,19 +438,28 @@ function Cpu:make_lanes(nest, v)
     end
     return out
   end
-  local lengths, length, why
+  local lengths, length, last_fitting, why
   if u then
     lengths, length = fits{2*width, 4*width, 8*width}, 4*width
     why = ("a block of results in registers: vectors along `%s`, each loaded for several `%s`")
       :format(v, u)
   else
-    lengths = fits{width, 2*width, 4*width, 32*width, 128*width}
-    length = self:walks_down(nest, v) and 128*width or 2*width
+    lengths = fits{width, 2*width, 4*width, kLong*width, 2*kLong*width, 8*kLong*width}
+    length = self:walks_down(nest, v) and 8*kLong*width or 2*width
     why = ("vectors along `%s`, around the loops in it"):format(v)
   end
   if self.gangs then return self:make_gangs(nest, v, u, why) end
-  while length > lengths[#lengths] do length = lengths[#lengths] end
-  local tags = {inner_tag = "vec", slabs = {0, 1}}
+  if not u and self.shared == facts.loop[v].around[#facts.loop[v].around] then
+    return script:try(why, "tag_inames", {[v] = "vec"})  -- all of the chunk
+  end
+  -- Threads that share the vectors need some each.
+  local most = self.threads and not u and (trips or kUnknown)//kShares or math.huge
+  for _, each in ipairs(lengths) do
+    if each <= most or each == lengths[1] then last_fitting = each end
+  end
+  length = math.min(length, last_fitting)
+  local tags = {inner_tag = "vec"}
+  if not self.threads or length < kLong*width then tags.slabs = {0, 1} end
   names[v] = self:split(why, v, script:knob(v .. "_lanes", lengths, length), tags)
   if not names[v] then return false end
   local order = {}
@@ -427,7 +477,18 @@ function Cpu:make_lanes(nest, v)
       end
     end
   end
-  self:spread(#order > 0 and {v, table.unpack(nest.chain)} or nest.chain, names)
+  local to_share = nest.chain
+  if #order > 0 then
+    to_share = {v, table.unpack(nest.chain)}
+  elseif self.threads and not u and not facts.loop[nest.chain[1]].par then
+    -- Outside of loops in order, threads start once.
+    local outermost = {names[v], table.unpack(Facts.without(nest.chain, v))}
+    if script:try(("`%s` goes outside, so that threads start once"):format(names[v]),
+                  "prioritize_loops", outermost) then
+      to_share = {v}
+    end
+  end
+  self:spread(nest, to_share, names)
   return true
 end
 
@@ -443,7 +504,7 @@ function Cpu:make_gangs(nest, v, u, why)
     local chunk = script:knob(v .. "_chunk", {64, 256, 1024}, 256)
     names[v] = self:split(why, v, chunk, {inner_tag = "simd"})
     if not names[v] then return false end
-    self:spread({v}, names)
+    self:spread(nest, {v}, names)
     return true
   end
   if not script:try(why, "tag_inames", {[v] = "simd"}) then return false end
@@ -451,7 +512,7 @@ function Cpu:make_gangs(nest, v, u, why)
     local copies = script:knob(u .. "_copies", {1, 2, 4, 6, 8}, 4)
     names[u] = self:split(why, u, copies, {inner_tag = "ilp", slabs = {0, 1}})
   end
-  self:spread(outside, names)
+  self:spread(nest, outside, names)
   return true
 end
 
@@ -482,7 +543,7 @@ function Cpu:reduce_in_lanes(nest, r)
   if not self.script:try(("`%s` is added up in vectors"):format(r), "tag_inames", {[r] = "simd"}) then
     return false
   end
-  self:spread(nest.chain, {})
+  self:spread(nest, nest.chain, {})
   return true
 end
 

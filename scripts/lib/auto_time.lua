@@ -18,20 +18,22 @@ local function sweeps(facts, loop)
   return 2*same > all
 end
 
--- The loops around each instruction within the loop, outer to inner; nothing where one of them has
--- an order: then it is not the memory that a sweep waits for.
-local function space_of(facts, loop)
-  local out = {}
+-- The loops around each instruction within the loop, outer to inner. Nothing where one of them has an
+-- order, since it is not the memory then that a sweep waits for; unless `any`, and all instructions have
+-- as many loops.
+local function space_of(facts, loop, any)
+  local out, in_order, same = {}, false, true
   for _, id in ipairs(loop.ids) do
     out[id] = {}
     for _, each in ipairs(facts.loops) do
       if Facts.contains(each.around, loop.iname) and facts.instruction[id].around[each.iname] then
-        if not each.par then return nil end
+        in_order = in_order or not each.par
         table.insert(out[id], each.iname)
       end
     end
+    same = same and #out[id] == #out[loop.ids[1]]
   end
-  return out
+  return (not in_order or any and same) and out or nil
 end
 
 -- The members of isl's outermost band within the loop that go along space, one for each of the
@@ -93,17 +95,31 @@ local function lengths(facts, loop, space, along)
   return 4, 8
 end
 
--- Cuts the loop's sweeps into tiles; gives whether that was done, and the loop inside of a tile.
-return function(script, facts, loop)
-  if loop.par or not sweeps(facts, loop) then return false end
-  local space, depth = space_of(facts, loop), 0
-  if not space then return false end
+-- Threads share the tiles of waves: where the sum of the numbers in the outer two loops over tiles is
+-- equal, none depends on another one, since no dependence leads back along any of these loops.
+local function share_waves(own, ids, order, loop)
+  local script, wave, along = own:fork(), loop.iname .. "_wave", {}
+  for _, id in ipairs(ids) do along[id] = order[1] .. " + " .. order[2] end
+  local why = ("tiles of the same `%s` run at once"):format(wave)
+  if script:try(why, "skewed_tiles", order[1], along, 1, {tile_iname = wave})
+      and script:try(why, "prioritize_loops", {wave, table.unpack(order)})
+      and script:try(("threads share `%s`"):format(order[1]), "tag_inames", {[order[1]] = "par"}) then
+    return script
+  end
+end
+
+-- Cuts the loop's sweeps into tiles; gives the script with that, the loop inside of a tile, and
+-- whether threads share the tiles, which they do if `threads`, where that is legal.
+return function(script, facts, loop, threads)
+  if loop.par or not sweeps(facts, loop) then return nil end
+  local space, depth = space_of(facts, loop, threads), 0
+  if not space then return nil end
   for _, id in ipairs(loop.ids) do depth = math.max(depth, #space[id]) end
-  if depth < 2 then return false end
+  if depth < 2 then return nil end
   local whole = bytes_of(facts, loop, space, 0)
-  if whole and whole < kFirst then return false end
+  if whole and whole < kFirst then return nil end
   local along = directions(script, loop, depth)
-  if #along == 0 then return false end
+  if #along == 0 then return nil end
   local steps, length = lengths(facts, loop, space, along)
   local t = loop.iname
   local why = ("tiles of space stay in the cache for several `%s`; they move so that no dependence "
@@ -113,17 +129,19 @@ return function(script, facts, loop)
     local name = t .. "_tile" .. (n > 1 and n or "")
     local size = script:knob(name .. "_size", {8, 16, 32, 64, 128}, length)
     if not script:try(why, "skewed_tiles", t, direction, size, {tile_iname = name}) then
-      return false
+      return nil
     end
     table.insert(tiles, name)
   end
   local count = script:knob(t .. "_steps", {4, 8, 16, 32, 64}, steps)
   local outer, inner = t .. "_block", t .. "_step"
   if not script:try(why, "split_iname", t, count, {outer_iname = outer, inner_iname = inner}) then
-    return false
+    return nil
   end
   local order = {outer, table.unpack(tiles)}
   order[#order + 1] = inner
-  if not script:try(why, "prioritize_loops", order) then return false end
-  return true, inner
+  if not script:try(why, "prioritize_loops", order) then return nil end
+  local waves = threads and share_waves(script, loop.ids, order, loop)
+  if not waves and not space_of(facts, loop) then return nil end
+  return waves or script, inner, waves ~= nil
 end

@@ -36,6 +36,62 @@ TEST_CASE("auto: the script that it writes is legal and replays") {
   }
 }
 
+TEST_CASE("auto: threads share tiles of time in waves, and other targets have none") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel means(n: int32, m: int32, a: inout float64[n, n])\n"
+          "domain {[t]: 0 <= t < m}\n"
+          "domain {[i, j]: 1 <= i, j < n - 1}\n"
+          "a[i, j] = (a[i - 1, j] + a[i, j - 1] + a[i, j] + a[i, j + 1] + a[i + 1, j])/5 "
+          "{inames=t:i:j}\n");
+  const std::string sizes = " -p n=2000 -p m=100";
+  CHECK(tool("auto k.loop -o k.lua --target openmp" + sizes, f.str()).status == 0);
+  const std::string script = f.read("k.lua");
+  CHECK(has(script, "{insn = \"t_block + t_tile\"}, 1, {tile_iname = \"t_wave\"}"));
+  CHECK(has(script, "lp.tag_inames(means, {t_block = \"par\"})"));
+  const Outcome run =
+      tool("run k.loop -t k.lua --target openmp -p n=45 -p m=19 --verify --quiet --no-db", f.str());
+  CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+  // One thread waits for nothing that tiles would keep in the cache.
+  CHECK(!has(tool("auto k.loop --target c" + sizes, f.str()).out, "skewed_tiles"));
+  // Too little for a tile.
+  CHECK(!has(tool("auto k.loop --target openmp -p n=40 -p m=100", f.str()).out, "t_wave"));
+}
+
+TEST_CASE("auto: threads share a parallel loop around several nests once") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel lines(n: int32, a: in float64[n, n], b: out float64[n, n], s: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 1 <= j < n}\n"
+          "domain {[k]: 0 <= k < n}\n"
+          "b[i, 0] = a[i, 0]  {id=first}\n"
+          "b[i, j] = 0.5*b[i, j - 1] + a[i, j]  {id=next}\n"
+          "s[i] = sum(k, b[i, k])  {id=all}\n");
+  CHECK(tool("auto k.loop -o k.lua --target openmp -p n=1000", f.str()).status == 0);
+  const std::string script = f.read("k.lua");
+  CHECK(has(script, "-- threads share chunks of `i`, with all statements in them"));
+  CHECK(script.find("\"par\"") == script.rfind("\"par\""));
+  const Outcome run =
+      tool("run k.loop -t k.lua --target openmp -p n=77 --verify --quiet --no-db", f.str());
+  CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+  CHECK(!has(tool("auto k.loop --target c -p n=1000", f.str()).out, "i_chunk"));
+}
+
+TEST_CASE("auto: threads share what goes outside of loops in order") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel triangle(m: int32, n: int32, a: in float64[m, m], b: inout float64[m, n])\n"
+          "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
+          "domain {[k]: i < k < m}\n"
+          "b[i, j] = b[i, j] + sum(k, a[k, i]*b[k, j])\n");
+  CHECK(tool("auto k.loop -o k.lua --target openmp -p n=1200 -p m=1000", f.str()).status == 0);
+  CHECK(has(f.read("k.lua"), "lp.prioritize_loops(triangle, {\"j_outer\", \"i\"})"));
+  const Outcome run = tool(
+      "run k.loop -t k.lua --target openmp -p n=301 -p m=23 --verify --quiet --no-db", f.str());
+  CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+}
+
 TEST_CASE("auto: several kernels have knobs of their own") {
   const Folder f;
   f.write("k.loop", std::string(kProductText) +

@@ -44,6 +44,31 @@ a[i, j] = 0
                                            Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
 }
 
+TEST_CASE("openmp: threads take iterations of unequal length one by one") {
+  const auto pragma_of = [](const std::string& domain) {
+    const std::string c =
+        code("kernel k(n: int32, a: float64[n, n])\n" + domain + "\na[p, q] = 0\n", Target::OpenMP,
+             {{"p", "par"}});
+    const std::size_t at = c.find("#pragma");
+    return c.substr(at, c.find('\n', at) - at);
+  };
+  const std::string even = "#pragma omp parallel for", uneven = even + " schedule(dynamic)";
+  CHECK(pragma_of("domain {[p, q]: 0 <= p < n and p <= q < n}") == uneven);
+  CHECK(pragma_of("domain {[p, q]: 0 <= p < n and 0 <= q < n and q <= 2*p}") == uneven);
+  CHECK(pragma_of("domain {[p, q]: 0 <= p, q < n}") == even);
+  // A band, and its last piece.
+  CHECK(pragma_of("domain {[p, q]: 0 <= p < n - 9 and p <= q < p + 9}") == even);
+  CHECK(pragma_of("domain {[p, q]: 0 <= p < n and p <= q < p + 9 and q < n}") == even);
+  // What threads add up is put together once for each of them.
+  const std::string sum = code(R"(
+kernel all(n: int32, a: float64[n, n], s: float64[1])
+domain {[i, j]: 0 <= i < n and 0 <= j <= i}
+s[0] = sum([i, j], a[i, j])
+)",
+                               Target::OpenMP, {{"i", "par"}});
+  CHECK(sum.find("schedule") == std::string::npos);
+}
+
 TEST_CASE("openmp: a parallel loop within a sequential one") {
   CHECK_GOLDEN("parallel_inside.c", code(R"(
 kernel steps(t: int32, n: int32, u: float64[n], v: float64[n])

@@ -46,7 +46,7 @@ class StepMaker {
       case 15:
       case 16: return fuse();
       case 17: return duplicate();
-      case 18: return distribute();
+      case 18: return r_.chance(60) ? distribute() : fuse_loops();
       case 19:
       case 20:
       case 21:
@@ -194,6 +194,12 @@ class StepMaker {
     std::vector<std::string> groups{within()};
     if (r_.chance(30)) groups.push_back(within());
     return {"distribute_loops", {text(iname()), list(groups)}, {}};
+  }
+  Call fuse_loops() {
+    const std::string i = iname();
+    ValueDict options;
+    if (r_.chance(50)) options.emplace_back("name", text(fresh("x")));
+    return {"fuse_loops", {list({i, other(i)})}, options};
   }
   Call cut() {
     const std::string i = iname(), j = other(i);

@@ -5,7 +5,7 @@ static inline int32_t min_i32(int32_t a, int32_t b) {
 }
 
 void lower(int32_t n, double const *restrict a, double *restrict c) {
-  #pragma omp parallel for
+  #pragma omp parallel for schedule(dynamic)
   for (int32_t i_outer = 0; i_outer < min_i32(16, n); ++i_outer)
     for (int32_t i_inner_outer = 0; i_inner_outer < min_i32(3, (n + 15) / 16); ++i_inner_outer)
       for (int32_t i_inner_inner = 0; i_inner_inner < (n - 16*i_inner_outer + 47) / 48;
