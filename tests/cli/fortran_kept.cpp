@@ -68,6 +68,91 @@ end program
   CHECK(has(f.read("i.f90"), "subroutine read_in_load_3(iu, ios, line)\n"));
 }
 
+TEST_CASE("fortran kept: labels to go to, alternate returns, and namelists") {
+  const Folder f;
+  f.write("k.f90", R"(module files
+  implicit none
+  integer :: steps = 3, rows = 2
+  real(8) :: dt = 0.5d0
+  character(8) :: title = 'none'
+  namelist /run/ steps, dt, title
+contains
+  subroutine load(name, x, n, code)
+    character(len=*), intent(in) :: name
+    real(8), intent(inout) :: x(:)
+    integer, intent(out) :: n, code
+    integer :: iu, i, c(4)
+    real(8) :: width
+    character(60) :: line
+    namelist /local/ width, c
+    code = 0
+    n = 0
+    width = 1
+    c = [1, 2, 3, 4]
+    open(newunit=iu, file=name, status='old', err=90)
+10  read(iu, *, end=20, err=30) x(n + 1)
+    n = n + 1
+    if (n < size(x)) goto 10
+20  continue
+    rewind(iu, err=90)
+    do i = 1, n
+      read(iu, 100, err=40, end=50) x(i)
+      x(i) = x(i) + i
+      cycle
+40    x(i) = -1
+    end do
+50  close(iu, err=90)
+    line = '&run steps=5, dt=1.5, title="abc" /'
+    read(line, nml=run, err=90)
+    line = '&local c(2)=7 width=3 /'
+    read(line, local)
+    steps = steps + 1
+    write(*, run)
+    write(*, nml=local, err=90)
+    x(1) = x(1) + width*sum(c)
+    call may(n, *60, *70)
+    return
+60  code = 60
+    call may(3, *60, *70)
+    return
+70  code = 70
+    return
+30  code = 30
+    return
+90  code = 90
+100 format(f8.3)
+  end subroutine
+  subroutine may(n, *, *)
+    integer, intent(in) :: n
+    if (n > 3) return 1
+    if (n > 2) return 2
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use files
+  implicit none
+  real(8) :: x(5)
+  integer :: n, code
+  open(9, file='data.txt')
+  write(9, '(a)') '1.5', '2.5', '7e1', '9'
+  close(9)
+  x = 0
+  call load('data.txt', x, n, code)
+  print *, x, n, code, steps, dt, title
+  call load('nothing.txt', x, n, code)
+  print *, x, n, code
+  open(9, file='data.txt')
+  write(9, '(a)') '1.5', 'x', '7e1'
+  close(9)
+  call load('data.txt', x, n, code)
+  print *, x, n, code
+end program
+)");
+  same_program(f, {"load"});
+  CHECK(has(f.read("i.f90"), "20 way = 1\n  return\n30 way = 2\n"));
+}
+
 TEST_CASE("fortran kept: of fixed form, where blanks mean nothing") {
   const Folder f;
   f.write("k.f", R"(      subroutine s(n, x)
