@@ -400,7 +400,7 @@ class Declarations {
       if (value) n = value->LEN();
       caller = !n;
     }
-    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer || v.optional)
+    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer)
       unsupported(at, fmt::format("`{}` of type {} and of this kind", v.name, type.AsFortran()));
     v.text = true;
     if (n && !caller) {

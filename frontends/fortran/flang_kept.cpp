@@ -79,14 +79,15 @@ class Keeping : public OutputArguments {
         callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
     const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
     output_.calls = !intrinsic;
-    if (intrinsic &&
-        (intrinsic->name == "move_alloc" || intrinsic->name.find("c_f_") != std::string::npos))
+    if (intrinsic && intrinsic->name.find("c_f_") != std::string::npos)
       fail(fmt::format("the call of `{}`", intrinsic->name));
+    const bool moves = intrinsic && intrinsic->name == "move_alloc";
     std::size_t number = 0;
     for (const auto& a : ref.arguments()) {
       const std::size_t n = number++;
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!value || !ev::IsVariable(*value)) continue;
+      if (moves && n < 2) object(*base_of(*value), value);
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
       const bool input = dummy && dummy->attrs().test(sem::Attr::INTENT_IN);
@@ -130,7 +131,11 @@ class Keeping : public OutputArguments {
     const SomeExpr* e = part ? sem::GetExpr(nullptr, o) : nullptr;
     if (!base && part) base = &fp::GetFirstName(*part);
     if (!base || !base->symbol || (part && !e)) throw InternalError("an object without a name");
-    const sem::Symbol& s = base->symbol->GetUltimate();
+    object(base->symbol->GetUltimate(), e);
+  }
+
+  /// The variable, or the component `e` of it.
+  void object(const sem::Symbol& s, const SomeExpr* e) {
     if (!module_of(s)) fail(fmt::format("`{}` of other variables than the routine's own", what_));
     std::string moved = module_of(s)->name().ToString() + "::" + s.name().ToString();
     if (e) {

@@ -210,6 +210,7 @@ class Calls {
     x.result = new_scalar(r_, "letter", moonloop::Scalar::I8, at);
     const Expr result = x.result;
     r_.variables.at(result.as<Var>()->name).character = true;
+    out.push_back({at, Assignment{result, code_of(' ')}});  // its address is passed
     outside(std::move(x), at, out);
     return result;
   }

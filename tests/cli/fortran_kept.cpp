@@ -410,3 +410,89 @@ end subroutine
           "k.f90:57:3: note: the call of `fills`, which has a statement with private names of the "
           "module `state`, is not supported outside of that module"));
 }
+
+TEST_CASE("fortran kept: move_alloc of variables of modules, beside optional characters") {
+  const Folder f;
+  f.write("k.f90", R"(module grow
+  implicit none
+  integer :: n = 0
+  real(8), allocatable :: u(:), spare(:)
+  type pair
+    real(8), allocatable :: a(:)
+  end type
+  type(pair) :: p
+contains
+  subroutine enlarge(k)
+    integer, intent(in) :: k
+    integer :: ierr
+    allocate(spare(k), source=2.5d0, stat=ierr)
+    if (ierr /= 0) return
+    if (allocated(u)) deallocate(u)
+    call move_alloc(spare, u)
+    call move_alloc(from=u, to=p%a)
+    allocate(u(k + 1))
+    n = k
+  end subroutine
+  subroutine say(x, name, unit, flag, word)
+    real(8), intent(inout) :: x(:)
+    character(len=*), intent(in), optional :: name
+    integer, intent(in), optional :: unit
+    character, intent(in), optional :: flag
+    character(len=4), intent(inout), optional :: word
+    integer :: i
+    do i = 1, size(x)
+      x(i) = x(i) + i
+    end do
+    if (present(name)) then
+      x(1) = x(1) + len(name)
+      if (name == 'ab') x(2) = -1
+      if (len_trim(name) > 3) x(2) = ichar(name(2:2))
+    end if
+    if (present(flag)) then
+      if (flag == 'y') x(3) = 100
+    end if
+    if (present(word)) then
+      word(2:3) = 'xy'
+      if (present(name)) word(1:1) = name(1:1)
+    end if
+    if (present(unit)) x(1) = x(1)*unit
+  end subroutine
+  subroutine calls(x, name, word)
+    real(8), intent(inout) :: x(:)
+    character(len=*), intent(in), optional :: name
+    character(len=4), intent(inout), optional :: word
+    call say(x)
+    call say(x, 'ab')
+    call say(x, flag='y', unit=2)
+    call say(x, name=name, word=word)
+    if (present(name)) call say(x, name // '!')
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use grow
+  implicit none
+  real(8) :: x(4)
+  character(4) :: w
+  call enlarge(3)
+  print *, n, size(u), size(p%a), p%a, allocated(spare)
+  call enlarge(5)
+  print *, n, size(u), size(p%a), p%a, allocated(spare)
+  x = 0
+  w = 'abcd'
+  call say(x)
+  print *, x
+  call say(x, 'ab')
+  print *, x
+  call say(x, 'hello', 3, 'y', w)
+  print *, x, w
+  call say(x, flag='n', word=w)
+  print *, x, w
+  call calls(x)
+  print *, x
+  call calls(x, 'quite long', w)
+  print *, x, w
+end program
+)");
+  same_program(f, {"enlarge", "say", "calls"});
+}
