@@ -473,6 +473,11 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.fortran.component)) continue;
     if (!by_value && !a.fortran.procedure.empty()) {
+      if (p.around.pure)
+        fail("unsupported", a.at,
+             "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "
+             "interface",
+             p.kernel, a.name);
       scalars += indent + a.fortran.procedure + " :: " + name_of(p, a) + "\n";
       continue;
     }

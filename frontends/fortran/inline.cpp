@@ -133,7 +133,10 @@ class Calls {
   /// The call of a routine that is a kernel of its own, or its body where that cannot be. Its
   /// value, where it is a function.
   Expr call_kernel(const Routine& f, Exprs arguments, const Span& at, Body& out) {
-    for (const std::string& name : f.adopted) arguments.push_back(var(name, at));
+    for (const std::string& name : f.adopted) {
+      const bool number = r_.variables.at(name).procedure.empty();
+      arguments.push_back(number ? var(name, at) : procedure_in(var(name, at), at));
+    }
     const std::size_t before = out.size();
     try {
       return call_alone(f, arguments, at, out);

@@ -233,3 +233,54 @@ end module
   says("k.f90:14:14: the dummy procedure `f` is not supported");
   says("k.f90:28:5: the array that `f` gives is not supported");
 }
+
+TEST_CASE("fortran procedures: in functions of their own, and in pure routines") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine outer(n, x, f)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  external :: f
+  call inner(x)
+contains
+  subroutine inner(y)
+    !$moonloop noinline
+    real(8), intent(inout) :: y(n)
+    integer :: i
+    do i = 1, n
+      call f(i, y(i))
+    end do
+  end subroutine
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  real(8) :: x(3)
+  external :: add
+  x = 0.5d0
+  call outer(3, x, add)
+  print *, x
+end program
+subroutine add(i, y)
+  integer :: i
+  real(8) :: y
+  y = y + i
+end subroutine
+)");
+  same_program(f, {"outer"});
+  f.write("p.f90", R"(pure subroutine p(x, f)
+  implicit none
+  real, intent(inout) :: x
+  interface
+    pure subroutine f(y)
+      real, intent(inout) :: y
+    end subroutine
+  end interface
+  call f(x)
+end subroutine
+)");
+  CHECK(tool("gen p.f90 --quiet", f.str()).status == 0);
+  CHECK(has(tool("gen p.f90 -o p.c --fortran-interface i.f90", f.str()).err,
+            "`p`: the procedure `f`, an argument of a pure routine, has no counterpart in the "
+            "interface [unsupported]"));
+}

@@ -615,7 +615,7 @@ end subroutine
   /// Of variables that are elsewhere.
   void outer(int depth) {
     const std::string i = index();
-    switch (pick(calls_ ? 26 : 19)) {
+    switch (chance(40) ? 15 + pick(calls_ ? 11 : 4) : pick(calls_ ? 26 : 19)) {
       case 15: return read_or_skip(depth);
       case 16:
         line(depth, "form = '&some " + one_of({"first=3 /'", "c=2, odd=T /'", "none=1 /'"}));
