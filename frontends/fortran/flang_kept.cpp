@@ -270,12 +270,16 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
       !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
         callee->GetUltimate().has<sem::SubprogramDetails>()))
     unsupported(at, fmt::format("the call of `{}`", x.name));
-  is_in_another_file(*callee, at);  // fails where addresses are not enough
+  // Fails where addresses are not enough.
+  const bool elsewhere = is_in_another_file(*callee, at);
   if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
   for (const auto& a : ref.arguments()) {
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
     const Exprs given = a ? to_arguments(*value, at) : Exprs{call(kAbsent, {}, at)};
+    if (elsewhere && given.size() != 1)
+      unsupported(at,
+                  fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));
     x.arguments.insert(x.arguments.end(), given.begin(), given.end());
     x.elemental = x.elemental || (value && value->Rank() > 0);
   }

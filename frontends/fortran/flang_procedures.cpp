@@ -23,8 +23,21 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
 
 namespace {
 
+/// Whether values of a derived type are where their only component is; the address of others is not
+/// passed.
+bool is_one_component(const ev::DynamicType& type) {
+  if (type.IsPolymorphic()) return false;
+  const auto all = components_of(type.GetDerivedTypeSpec(), {});
+  const auto own = all.size() == 1 ? ev::DynamicType::From(*all[0]) : std::nullopt;
+  return own && (own->category() != TypeCategory::Derived || is_one_component(*own));
+}
+
 /// A dummy argument that is passed by its address, and its length where it is of characters.
 bool is_plain(const sem::Symbol& dummy) {
+  const auto type = ev::DynamicType::From(dummy);
+  if (type && type->category() == TypeCategory::Derived && !type->IsAssumedType() &&
+      !is_one_component(*type))
+    return false;
   const auto* object = dummy.detailsIf<sem::ObjectEntityDetails>();
   return object && !object->IsAssumedShape() && !object->IsAssumedRank() &&
          !dummy.attrs().HasAny(

@@ -196,6 +196,11 @@ TEST_CASE("fortran procedures: what cannot be one is named") {
   const Folder f;
   f.write("k.f90", R"(module work
   implicit none
+  type pair
+    sequence
+    integer :: i
+    real :: x
+  end type
   abstract interface
     subroutine open_shape(x)
       real, intent(inout) :: x(:)
@@ -223,15 +228,32 @@ contains
     end interface
     x = f(3)
   end subroutine
+  subroutine records(p, f)
+    type(pair), intent(inout) :: p
+    interface
+      subroutine f(q)
+        import pair
+        type(pair), intent(inout) :: q
+      end subroutine
+    end interface
+    call f(p)
+  end subroutine
+  subroutine untold(p)
+    type(pair), intent(inout) :: p
+    external :: g
+    call g(p)
+  end subroutine
 end module
 )");
   const Outcome out = tool("show k.f90 --what imports", f.str());
   const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
   says(
-      "k.f90:12:5: the argument `x`, which is not a plain variable or array, of `open_shape`, "
+      "k.f90:17:5: the argument `x`, which is not a plain variable or array, of `open_shape`, "
       "which is in another file, is not supported");
-  says("k.f90:14:14: the dummy procedure `f` is not supported");
-  says("k.f90:28:5: the array that `f` gives is not supported");
+  says("k.f90:19:14: the dummy procedure `f` is not supported");
+  says("k.f90:33:5: the array that `f` gives is not supported");
+  says("k.f90:43:5: the argument `q`, which is not a plain variable or array, of `f`");
+  says("k.f90:48:5: an argument of a derived type of `g` is not supported");
 }
 
 TEST_CASE("fortran procedures: in functions of their own, and in pure routines") {
