@@ -305,6 +305,7 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
     return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type),
                        place_of(p, parameter(p, a.fortran.of)));
   const std::string name = place_of(p, a);
+  if (!a.fortran.procedure.empty()) return "transfer(c_funloc(" + name + "), 0_c_int64_t)";
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
   if (a.fortran.role == FortranRole::Entry)
@@ -471,6 +472,15 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   std::string scalars, arrays;
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.fortran.component)) continue;
+    if (!by_value && !a.fortran.procedure.empty()) {
+      if (p.around.pure)
+        fail("unsupported", a.at,
+             "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "
+             "interface",
+             p.kernel, a.name);
+      scalars += indent + a.fortran.procedure + " :: " + name_of(p, a) + "\n";
+      continue;
+    }
     const bool array = a.is_array && !a.shape.empty();
     std::string line = indent + (by_value ? type_in_c(p, a) : callers_type(p, a));
     if (!a.is_array && by_value)

@@ -7,6 +7,7 @@
 #include "core/model/external.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
@@ -27,6 +28,7 @@ bool same_size(const Expr& a, const Expr& b) { return never_more(a, b) && never_
 bool is_simple(const Expr& e) {
   if (e.as<Var>() || e.as<IntLit>() || e.as<FloatLit>() || e.as<ComplexLit>() || e.as<BoolLit>())
     return true;
+  if (is_procedure(e)) return true;
   const auto all = [](const Exprs& es) { return std::all_of(es.begin(), es.end(), is_simple); };
   if (const auto* l = e.as<Load>()) return all(l->index);
   if (const Expr* x = negated(e)) return is_simple(*x);
@@ -172,6 +174,9 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
   if (is_array && (!l || has_slices(*l)))
     fail("unsupported", at_, "the argument `{}` of `{}` is one value, and an array is passed",
          dummy.name, bare_name(callee_.name));
+  if (dummy.procedure.empty() == is_procedure(argument))
+    fail("unsupported", at_, "what is passed for the argument `{}` of `{}` is {} procedure",
+         dummy.name, bare_name(callee_.name), dummy.procedure.empty() ? "a" : "no");
   check_type(dummy, argument);
   const bool assigned = assigned_.count(dummy.name) != 0;
   if (!assigned && is_simple(argument) && !changes(argument)) {
@@ -474,6 +479,8 @@ Expr Binding::expr(const Expr& e) const {
     const auto it = names_.find(l->array);
     return load(it == names_.end() ? l->array : it->second, index, e.at());
   }
+  if (called(e, kProcedure) == kThrough)
+    return procedure_in(expr(e.as<Call>()->args.at(0)), e.at());
   const auto* c = e.as<Compare>();
   if (c && c->op == CompareOp::Ne && as_int(c->right) == 0 &&
       (c->left.as<Var>() || c->left.as<Load>())) {

@@ -2,6 +2,7 @@
 
 #include "core/model/external.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
 
 // Bounds have the values of their variables at the call, whatever the routine assigns afterwards.
@@ -92,6 +93,7 @@ void AssignedNames::note_all_outer(const Routine& r, std::set<std::string>& out)
 
 void AssignedNames::add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                              std::set<std::string>& out) const {
+  if (name.starts_with(kIntrinsic)) return;
   const Routine* f = find_routine(all_, name);
   if (f && !f->errors.empty()) f = nullptr;  // what it does is not known
   const std::set<std::string>* assigned = nullptr;

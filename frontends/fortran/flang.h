@@ -90,6 +90,9 @@ struct OutputStatement {
   std::optional<fp::Label> format;
   std::size_t place = 0;
   std::vector<Assignment> after;  // what the variables of implied loops are then
+  /// Which statements may be the next one. The call's last argument, which is null here, is a
+  /// variable that then has the number of the label, from 1, or 0.
+  std::list<fp::Label> labels;
 };
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
 OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
@@ -124,6 +127,8 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
 /// All names in a routine's expressions.
 std::set<std::string> names_in(const Routine& r);
+/// `integer` and so on.
+std::string name_of(TypeCategory category);
 /// The type of numbers; nothing for others.
 std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// A directive of compilers, and those before the statements: IVDEP goes to `independent`.
@@ -151,6 +156,9 @@ std::string procedure_name(const ev::ProcedureDesignator& p);
 /// Whether at most the interface of a procedure is known here; the input may still have it next to
 /// the routine. Fails `unsupported` where that interface asks for more than addresses.
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at);
+/// A procedure that is an argument of a call: the routine's own argument, or in another file. Fails
+/// `unsupported` for others.
+Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at);
 /// How a routine of the input that is no part of a module or of another routine is called by
 /// addresses; nothing where its interface asks for more than these.
 std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine);

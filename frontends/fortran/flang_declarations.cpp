@@ -1,6 +1,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/unknown_modules.h"
 #include "frontends/fortran/uses.h"
@@ -18,7 +19,9 @@ class Declarations {
     std::vector<Diagnostic> errors;
     for (const auto& [name, symbol] : scope) {
       const sem::Symbol& s = symbol->GetUltimate();
-      if (!s.has<sem::ObjectEntityDetails>() || &s.owner() != &scope) continue;
+      if (&s.owner() != &scope) continue;
+      if (sem::IsDummy(s) && sem::IsProcedure(s)) procedure(s);
+      if (!s.has<sem::ObjectEntityDetails>()) continue;
       try {
         add(*symbol, s);
       } catch (const Error& e) {
@@ -72,6 +75,28 @@ class Declarations {
   }
 
  private:
+  /// An argument that is a procedure, whose address the kernel gets; with anything but plain
+  /// variables and values it is none.
+  void procedure(const sem::Symbol& s) {
+    const auto type = ev::DynamicType::From(s);
+    const bool function = sem::IsFunction(s), numbers = type && numeric_type(*type);
+    const bool logical = type && type->category() == TypeCategory::Logical;
+    if (s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ELEMENTAL}) ||
+        (function && !numbers && !logical) || s.Rank() > 0)
+      return;
+    Variable v;
+    v.name = s.name().ToString();
+    v.at = places_.of(s.name());
+    v.type = Scalar::I64;
+    v.dummy = v.value = true;
+    v.intent = Intent::In;
+    if (function)
+      v.procedure = logical ? fmt::format("logical({}), ", type->kind())
+                            : type_in_fortran(*numeric_type(*type), v.at) + ", ";
+    v.procedure += "external";
+    routine_.variables.emplace(v.name, std::move(v));
+  }
+
   void around(const sem::Symbol& symbol) {
     const sem::Symbol& s = symbol.GetUltimate();
     const auto kind = s.owner().kind();
@@ -375,7 +400,7 @@ class Declarations {
       if (value) n = value->LEN();
       caller = !n;
     }
-    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer || v.optional)
+    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer)
       unsupported(at, fmt::format("`{}` of type {} and of this kind", v.name, type.AsFortran()));
     v.text = true;
     if (n && !caller) {
@@ -477,6 +502,17 @@ std::set<std::string> assigned_in(const Body& body) {
 }
 
 }  // namespace
+
+std::string name_of(TypeCategory category) {
+  switch (category) {
+    case TypeCategory::Integer: return "integer";
+    case TypeCategory::Real: return "real";
+    case TypeCategory::Complex: return "complex";
+    case TypeCategory::Character: return "character";
+    case TypeCategory::Logical: return "logical";
+    default: return "derived";
+  }
+}
 
 std::optional<Type> numeric_type(const ev::DynamicType& t) {
   const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();

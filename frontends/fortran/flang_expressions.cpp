@@ -5,6 +5,7 @@
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/texts.h"
 
@@ -33,17 +34,6 @@ std::optional<Type> type_of(TypeCategory category, int kind) {
       return std::nullopt;
     case TypeCategory::Logical: return Scalar::Bool;
     default: return std::nullopt;
-  }
-}
-
-const char* name_of(TypeCategory category) {
-  switch (category) {
-    case TypeCategory::Integer: return "integer";
-    case TypeCategory::Real: return "real";
-    case TypeCategory::Complex: return "complex";
-    case TypeCategory::Character: return "character";
-    case TypeCategory::Logical: return "logical";
-    default: return "derived";
   }
 }
 
@@ -599,11 +589,12 @@ class Converter {
         if (const Expr e = of_texts<T>(known->name, f)) return e;
     const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
-    bool arrays = false;
+    bool arrays = false, derived = false;
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
       arrays |= value && value->Rank() > 0;
+      derived |= value && as_derived(*value);
       if (value && as_derived(*value))
         for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
       else
@@ -626,6 +617,10 @@ class Converter {
     if constexpr (T::category == TypeCategory::Integer)
       if (!e) e = on_bits(name, args, type<T>().scalar, at_);
     if (name == "btest") e = on_bits(name, args, moonloop::Scalar::I64, at_);  // of any kind
+    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
+      if (!e && f.Rank() == 0 && !derived)
+        return Expr(Cast{type<T>(), call(std::string(kFunction) + kIntrinsic + name, args, at_)},
+                    at_);
     if (!e) unsupported(fmt::format("the intrinsic `{}`", name));
     if constexpr (T::category == TypeCategory::Integer)
       if (rounds) return Expr(Cast{type<T>(), *e}, at_);
@@ -653,17 +648,15 @@ class Converter {
   Expr function(const F& f, Exprs args) const {
     for (Expr& a : args)
       if (!a) a = call(kAbsent, {}, at_);
-    const std::string name = procedure_name(f.proc());
+    std::string name = procedure_name(f.proc());
+    if (const sem::Symbol* s = f.proc().GetSymbol(); s && sem::IsDummy(*s)) {
+      if (f.Rank() > 0) unsupported(fmt::format("the array that `{}` gives", name));
+      args.insert(args.begin(), procedure_in(var(name, at_), at_));
+      name = kThrough;
+    }
     if (name == kSameLetter) {
       if (args.size() != 2) unsupported("`lsame` of other than two letters");
-      const auto first = [&](const Expr& e) {  // of a text, the rest does not count
-        const auto text = as_text(e);
-        const Exprs* codes = as_letters(e);
-        return codes                    ? codes->front()
-               : !text || text->empty() ? e
-                                        : lit(static_cast<unsigned char>(text->front()));
-      };
-      const Expr a = first(args[0]), b = first(args[1]);
+      const Expr a = first_letter(args[0]), b = first_letter(args[1]);
       return as_int(a) ? same_letter(b, a, at_) : same_letter(a, b, at_);
     }
     const sem::Symbol* symbol = f.proc().GetSymbol();
@@ -672,10 +665,14 @@ class Converter {
         d && d->stmtFunction())
       return statement_function(*d, args);
     if constexpr (T::category == TypeCategory::Character)
-      if (const auto n = f.LEN(); f.Rank() == 0 && (!n || ev::ToInt64(*n) != 1)) {
-        if (!symbol || is_in_another_file(*symbol, at_))
+      if (f.Rank() == 0) {
+        const auto n = f.LEN();
+        const bool text = !n || ev::ToInt64(*n) != 1;
+        const bool elsewhere = !symbol || is_in_another_file(*symbol, at_);
+        if (text && elsewhere)
           unsupported(fmt::format("the text that `{}` of another file gives", name));
-        return call(kArrayFunction + name, args, at_);
+        if (text) return call(kArrayFunction + name, args, at_);
+        if (elsewhere) return call(kLetter, {call(kFunction + name, args, at_)}, at_);
       }
     const bool of_elements =
         f.Rank() > 0 && symbol && symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
@@ -760,6 +757,9 @@ class Converter {
     else
       return v.Negate();
   }
+
+  /// One that is passed: an argument, or in another file.
+  Expr visit(const ev::ProcedureDesignator& p) const { return passed_procedure(p, at_); }
 
   // ---- No counterpart.
 

@@ -6,6 +6,7 @@
 #pragma GCC diagnostic pop
 
 #include "frontends/fortran/flang_arguments.h"
+#include "frontends/fortran/procedures.h"
 
 // Statements that stay Fortran: a routine of the interface has the statement as it is, with the
 // variables that it names as arguments. Variables and procedures of modules that cannot be
@@ -37,17 +38,17 @@ struct NamesInStatement {
     if (const auto* label = std::get_if<fp::Label>(&f.u)) format = *label;
     return true;
   }
-  void Post(const fp::ErrLabel&) { jumps = true; }
-  void Post(const fp::EndLabel&) { jumps = true; }
-  void Post(const fp::EorLabel&) { jumps = true; }
-  void Post(const fp::AltReturnSpec&) { jumps = true; }
+  void Post(const fp::ErrLabel& x) { labels.insert(x.v); }
+  void Post(const fp::EndLabel& x) { labels.insert(x.v); }
+  void Post(const fp::EorLabel& x) { labels.insert(x.v); }
+  void Post(const fp::AltReturnSpec& x) { labels.insert(x.v); }
 
   std::vector<const fp::Name*> all;
   std::vector<const fp::Variable*> assigned;
   std::vector<const sem::Symbol*> counters;  // of implied loops
   std::vector<const fp::AllocateObject*> objects;
   std::optional<fp::Label> format;
-  bool jumps = false;
+  std::set<fp::Label> labels;  // which the statement may go to
 };
 
 class Keeping : public OutputArguments {
@@ -60,14 +61,14 @@ class Keeping : public OutputArguments {
   OutputStatement statement(const T& s, std::string text) {
     NamesInStatement names;
     fp::Walk(s, names);
-    if (names.jumps) fail(fmt::format("a label to go to in `{}`", what_));
     for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
     assigned_.insert(names.counters.begin(), names.counters.end());
     for (const fp::AllocateObject* o : names.objects) object(*o);
     for (const fp::Name* n : names.all) name(*n);
     for (const auto& [symbol, number] : numbers_)
       if (assigned_.count(symbol) && !is_input(*symbol)) may_change(number);
-    return done(std::move(text), names.format);
+    if (names.labels.empty()) return done(std::move(text), names.format);
+    return with_labels(std::move(text), names);
   }
 
   /// What the callee may change: all that is passed and not an input of it.
@@ -78,14 +79,15 @@ class Keeping : public OutputArguments {
         callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
     const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
     output_.calls = !intrinsic;
-    if (intrinsic &&
-        (intrinsic->name == "move_alloc" || intrinsic->name.find("c_f_") != std::string::npos))
+    if (intrinsic && intrinsic->name.find("c_f_") != std::string::npos)
       fail(fmt::format("the call of `{}`", intrinsic->name));
+    const bool moves = intrinsic && intrinsic->name == "move_alloc";
     std::size_t number = 0;
     for (const auto& a : ref.arguments()) {
       const std::size_t n = number++;
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!value || !ev::IsVariable(*value)) continue;
+      if (moves && n < 2) object(*base_of(*value), value);
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
       const bool input = dummy && dummy->attrs().test(sem::Attr::INTENT_IN);
@@ -129,7 +131,11 @@ class Keeping : public OutputArguments {
     const SomeExpr* e = part ? sem::GetExpr(nullptr, o) : nullptr;
     if (!base && part) base = &fp::GetFirstName(*part);
     if (!base || !base->symbol || (part && !e)) throw InternalError("an object without a name");
-    const sem::Symbol& s = base->symbol->GetUltimate();
+    object(base->symbol->GetUltimate(), e);
+  }
+
+  /// The variable, or the component `e` of it.
+  void object(const sem::Symbol& s, const SomeExpr* e) {
     if (!module_of(s)) fail(fmt::format("`{}` of other variables than the routine's own", what_));
     std::string moved = module_of(s)->name().ToString() + "::" + s.name().ToString();
     if (e) {
@@ -141,13 +147,15 @@ class Keeping : public OutputArguments {
     objects_.insert(&s);
   }
 
-  void name(const fp::Name& n) {
-    const sem::Symbol& s = n.symbol->GetUltimate();
+  void name(const fp::Name& n) { name(n.ToString(), *n.symbol); }
+
+  void name(const std::string& local, const sem::Symbol& symbol) {
+    const sem::Symbol& s = symbol.GetUltimate();
     if (!seen_.insert(&s).second) return;
-    const std::string local = n.ToString();
     if (s.owner().IsDerivedType()) return;
     if (s.attrs().test(sem::Attr::INTRINSIC)) return;
-    if (s.has<sem::ObjectEntityDetails>()) return variable(n, s);
+    if (s.has<sem::ObjectEntityDetails>()) return variable(local, symbol);
+    if (const auto* group = s.detailsIf<sem::NamelistDetails>()) return namelist(local, *group);
     if (s.has<sem::SubprogramDetails>() || s.has<sem::GenericDetails>() ||
         s.has<sem::ProcEntityDetails>()) {
       if (sem::IsDummy(s)) fail(fmt::format("the dummy procedure `{}` in `{}`", local, what_));
@@ -158,8 +166,19 @@ class Keeping : public OutputArguments {
     fail(fmt::format("`{}` in `{}`", local, what_));
   }
 
-  void variable(const fp::Name& n, const sem::Symbol& s) {
-    const std::string local = n.ToString();
+  /// A group of the same variables, any of which a `read` may change.
+  void namelist(const std::string& local, const sem::NamelistDetails& group) {
+    std::string names;
+    for (const sem::Symbol& object : group.objects()) {
+      if (what_ == "read") assigned_.insert(&object.GetUltimate());
+      name(object.name().ToString(), object);
+      names += (names.empty() ? "" : ", ") + object.name().ToString();
+    }
+    groups_ += fmt::format("namelist /{}/ {}\n  ", local, names);
+  }
+
+  void variable(const std::string& local, const sem::Symbol& symbol) {
+    const sem::Symbol& s = symbol.GetUltimate();
     const auto type = ev::DynamicType::From(s);
     if (sem::IsNamedConstant(s)) return constant(local, s);
     if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
@@ -176,7 +195,7 @@ class Keeping : public OutputArguments {
     }
     if (s.attrs().test(sem::Attr::OPTIONAL))
       fail(fmt::format("the optional argument `{}` in `{}`", local, what_));
-    const std::optional<SomeExpr> value = ev::AsGenericExpr(*n.symbol);
+    const std::optional<SomeExpr> value = ev::AsGenericExpr(symbol);
     if (!value) throw InternalError("a variable is an expression");
     named_.insert(local);
     argument(*value, sem::IsAssumedSizeArray(s) ? Bounds::Open : Bounds::Source, local);
@@ -199,6 +218,24 @@ class Keeping : public OutputArguments {
         type->AsFortran() + ", parameter :: " + local + shape + " = " + init->AsFortran() + "\n  ";
   }
 
+  /// The labels are in the routine of the interface too, which then says to which one of them, in
+  /// their order and from 1, the statement went.
+  OutputStatement with_labels(std::string text, const NamesInStatement& names) {
+    std::string way = "way";
+    while (named_.contains(way)) way += "_";
+    named_.insert(way);
+    add("integer(4)", Expr(), "", way);
+    may_change(arguments_.size() - 1);
+    first_ = way + " = 0\n  ";
+    OutputStatement out = done(std::move(text), names.format);
+    std::string& s = out.output->statement;
+    for (const fp::Label label : names.labels) {
+      out.labels.push_back(label);
+      s += fmt::format("\n  return\n{} {} = {}", label, way, out.labels.size());
+    }
+    return out;
+  }
+
   OutputStatement done(std::string text, const std::optional<fp::Label>& format) {
     check_names();
     for (const auto& [module, names] : used_) {
@@ -206,12 +243,13 @@ class Keeping : public OutputArguments {
       for (const std::string& n : names)
         output_.uses.insert("  use " + module + ", only: " + n + "\n");
     }
+    text.erase(0, text.find_first_not_of("0123456789 \t"));  // its own label
     // Fixed form has no blanks, which free form needs here.
     if (const std::size_t n = what_.size();
         text.starts_with(what_) && text.size() > n && text[n] != ' ' && text[n] != '(')
       text.insert(n, " ");
     OutputStatement out;
-    output_.statement = constants_ + std::move(text);
+    output_.statement = constants_ + groups_ + first_ + std::move(text);
     out.format = format;
     out.place = std::string::npos;
     out.output = std::make_shared<Output>(std::move(output_));
@@ -222,21 +260,26 @@ class Keeping : public OutputArguments {
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
-  std::string constants_;
+  std::string constants_, groups_, first_;             // before the statement
 };
 
 SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
   const sem::Symbol* callee = ref.proc().GetSymbol();
   SubroutineCall x{procedure_name(ref.proc()), {}};
-  if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
+  if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsProcedurePointer(*callee) ||
       !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
         callee->GetUltimate().has<sem::SubprogramDetails>()))
     unsupported(at, fmt::format("the call of `{}`", x.name));
-  is_in_another_file(*callee, at);  // fails where addresses are not enough
+  // Fails where addresses are not enough.
+  const bool elsewhere = is_in_another_file(*callee, at);
+  if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
   for (const auto& a : ref.arguments()) {
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
     const Exprs given = a ? to_arguments(*value, at) : Exprs{call(kAbsent, {}, at)};
+    if (elsewhere && given.size() != 1)
+      unsupported(at,
+                  fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));
     x.arguments.insert(x.arguments.end(), given.begin(), given.end());
     x.elemental = x.elemental || (value && value->Rank() > 0);
   }

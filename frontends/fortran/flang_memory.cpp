@@ -26,6 +26,21 @@ const Variable* own_object(const fp::AllocateObject& o, const Routine& routine) 
   return it->second.allocatable || it->second.pointer ? &it->second : nullptr;
 }
 
+/// Gives `v` the bounds of the whole variable `of`, where it is one.
+void bounds_like(Variable& v, const SomeExpr& of, const Span& at) {
+  if (!ev::UnwrapWholeSymbolDataRef(of) || of.Rank() != static_cast<int>(v.bounds.size())) return;
+  const Expr whole = to_expr(of, at);
+  std::int64_t axis = 0;
+  for (Bounds& b : v.bounds) {
+    const auto bound = [&](const char* end) {
+      return call(std::string(kBound) + end, {whole, lit(axis)}, at);
+    };
+    ++axis;
+    b.lower = bound("lbound");
+    b.upper = bound("ubound");
+  }
+}
+
 /// `stat = 0`: where there is no memory, the program ends.
 void succeeds(const fp::StatOrErrmsg& s, const Span& at, Body& out) {
   if (const auto* stat = std::get_if<fp::StatVariable>(&s.u))
@@ -59,11 +74,11 @@ bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine) {
 void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out) {
   const auto& [type, allocations, options] = s.t;
   if (type) unsupported(at, "`allocate` with a type");
-  const fp::Expr* source = nullptr;
+  const fp::Expr *source = nullptr, *like = nullptr;
   for (const fp::AllocOpt& o : options)
     std::visit(Fortran::common::visitors{
-                   [&](const fp::AllocOpt::Source& x) { source = &x.v.value(); },
-                   [&](const fp::AllocOpt::Mold&) {},
+                   [&](const fp::AllocOpt::Source& x) { source = like = &x.v.value(); },
+                   [&](const fp::AllocOpt::Mold& x) { like = &x.v.value(); },
                    [&](const fp::StatOrErrmsg& x) { succeeds(x, at, out); },
                    [&](const auto&) { unsupported(at, "`allocate` with these options"); }},
                o.u);
@@ -72,10 +87,11 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
     const Variable* own = own_object(object, routine);
     if (!own || coarray) unsupported(at, "`allocate` of other variables than the routine's own");
     Variable& v = routine.variables.at(own->name);
-    if (shape.size() != v.bounds.size())
-      unsupported(at, fmt::format("`allocate` of `{}` without a shape", v.name));
     if (v.bounds.empty() || v.bounds[0].upper)
       unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
+    if (shape.empty() && like) bounds_like(v, typed(*like), at);
+    if (shape.size() != v.bounds.size() && !v.bounds[0].upper)
+      unsupported(at, fmt::format("`allocate` of `{}` without a shape", v.name));
     std::size_t axis = 0;
     for (const fp::AllocateShapeSpec& spec : shape) {
       const auto& [lower, upper] = spec.t;

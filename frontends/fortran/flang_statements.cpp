@@ -6,6 +6,7 @@
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/flang_formats.h"
+#include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
@@ -234,12 +235,17 @@ class Reader {
 
   void jump_by_number(const fp::ComputedGotoStmt& s, const Span& at, Body& out) {
     const Expr number = once(std::get<fp::ScalarIntExpr>(s.t), "choice", at, out);
+    out.push_back({at, jumps_by(number, std::get<std::list<fp::Label>>(s.t), at)});
+  }
+
+  /// To the label whose place in the list, from 1, is `number`; to none for other numbers.
+  static Choice jumps_by(const Expr& number, const std::list<fp::Label>& to, const Span& at) {
     Choice c;
-    for (const fp::Label label : std::get<std::list<fp::Label>>(s.t))
+    for (const fp::Label label : to)
       c.arms.push_back(
           jump_if(Expr(Compare{CompareOp::Eq, number, lit(std::int64_t(c.arms.size()) + 1)}, at),
                   label, at));
-    out.push_back({at, std::move(c)});
+    return c;
   }
 
   void jump_by_sign(const fp::ArithmeticIfStmt& s, const Span& at, Body& out) {
@@ -265,16 +271,22 @@ class Reader {
     const auto type = sem::GetExpr(nullptr, e)->GetType();
     const std::optional<Type> own = type ? numeric_type(*type) : std::nullopt;
     if (!own) unsupported(at, "a choice by a function's value of this type");
+    const Expr out_of = new_variable(base, *own, at);
+    out.push_back({at, Assignment{out_of, x}});
+    return out_of;
+  }
+
+  /// A new scalar of the routine, of a name like `base` that nothing in its scope has.
+  Expr new_variable(const std::string& base, const Type& type, const Span& at) {
     Variable v;
     v.name = base;
     for (int i = 1; routine_.variables.count(v.name) || scope_.FindSymbol(fp::CharBlock{v.name});)
       v.name = base + "_" + std::to_string(i++);
     v.at = at;
-    v.type = *own;
-    const Expr out_of = var(v.name, at);
+    v.type = type;
+    const Expr out = var(v.name, at);
     routine_.variables.emplace(v.name, std::move(v));
-    out.push_back({at, Assignment{out_of, x}});
-    return out_of;
+    return out;
   }
 
   /// The names stand for what they are associated with, which is right while its subscripts, or the
@@ -341,17 +353,6 @@ class Reader {
         x = whole_complex(*part, x.value, a->lhs.GetType().value().kind(), at);
       out.push_back({at, std::move(x)});
     }
-  }
-
-  /// `z%re = x` as `z = x + (0, 1)*z%im`.
-  static Assignment whole_complex(const Call& part, const Expr& value, int kind, const Span& at) {
-    const Expr z = part.args.at(0);
-    const bool real = part.name == "real";
-    const Expr other = moonloop::call(real ? "imag" : "real", {z}, at);
-    const Expr unit(ComplexLit{0, 1, kind == 4 ? moonloop::Scalar::C64 : moonloop::Scalar::C128},
-                    at);
-    const Expr imaginary(Nary{NaryOp::Mul, {real ? other : value, unit}}, at);
-    return {z, Expr(Nary{NaryOp::Add, {real ? value : other, imaginary}}, at)};
   }
 
   // ---- Many elements at once.
@@ -756,8 +757,12 @@ class Reader {
 
   void output(OutputStatement s, const Span& at, Body& out) {
     formats_.need(s, at);
+    Expr way;
+    if (!s.labels.empty())
+      way = s.call.arguments.back() = new_variable("way", moonloop::Scalar::I32, at);
     out.push_back({at, std::move(s.call)});
     for (Assignment& a : s.after) out.push_back({at, std::move(a)});
+    if (way) out.push_back({at, jumps_by(way, s.labels, at)});
   }
 
   const sem::Scope& scope_;

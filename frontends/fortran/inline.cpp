@@ -7,6 +7,7 @@
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/presence.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
@@ -118,6 +119,7 @@ class Calls {
   Expr without_functions(const Expr& e, const Span& at, Body& out) {
     if (!e) return e;
     if (const Expr value = of_other_file(e, at, out)) return value;
+    if (const auto* c = e.as<Call>(); c && c->name == kLetter) return letter(c->args[0], at, out);
     const Expr inner =
         map_children(e, [&](const Expr& x) { return without_functions(x, at, out); });
     const std::string name = called(inner, kFunction) + called(inner, kElemental);
@@ -131,7 +133,10 @@ class Calls {
   /// The call of a routine that is a kernel of its own, or its body where that cannot be. Its
   /// value, where it is a function.
   Expr call_kernel(const Routine& f, Exprs arguments, const Span& at, Body& out) {
-    for (const std::string& name : f.adopted) arguments.push_back(var(name, at));
+    for (const std::string& name : f.adopted) {
+      const bool number = r_.variables.at(name).procedure.empty();
+      arguments.push_back(number ? var(name, at) : procedure_in(var(name, at), at));
+    }
     const std::size_t before = out.size();
     try {
       return call_alone(f, arguments, at, out);
@@ -147,6 +152,8 @@ class Calls {
     const auto refuse = [&](const std::string& what) {
       throw NotAlone(Diagnostic{"unsupported", what, {at, {}}, {}, {}});
     };
+    if (std::any_of(arguments.begin(), arguments.end(), is_procedure))
+      refuse("a procedure is passed to it");
     if (may_stop(f.body)) refuse("it may end the program");
     if (has_fortran(f.body)) refuse("it has statements that stay Fortran");
     if (f.function && result_of(f).array) refuse("its result is an array");
@@ -195,14 +202,32 @@ class Calls {
     return value_outside(name, c->type, std::move(arguments), at, out);
   }
 
+  /// The letter that a function gives: one of the input, or of another file.
+  Expr letter(const Expr& function, const Span& at, Body& out) {
+    const std::string name = called(function, kFunction);
+    if (find_routine(all_, name)) return without_functions(function, at, out);
+    Exprs arguments;
+    for (const Expr& a : function.as<Call>()->args)
+      arguments.push_back(without_functions(a, at, out));
+    SubroutineCall x{name, std::move(arguments)};
+    x.result = new_scalar(r_, "letter", moonloop::Scalar::I8, at);
+    const Expr result = x.result;
+    r_.variables.at(result.as<Var>()->name).character = true;
+    out.push_back({at, Assignment{result, code_of(' ')}});  // its address is passed
+    outside(std::move(x), at, out);
+    return result;
+  }
+
   /// What a function gives that is called as one of another file.
   Expr value_outside(const std::string& name, const Type& type, Exprs arguments, const Span& at,
                      Body& out) {
     const bool logical = type == Type(moonloop::Scalar::Bool);
+    std::string base = name == kThrough ? "function" : name;
+    if (base.starts_with(kIntrinsic)) base.erase(0, std::string_view(kIntrinsic).size());
     SubroutineCall x{name, std::move(arguments)};
-    x.result = new_scalar(r_, name + "_value", logical ? Type(moonloop::Scalar::I32) : type, at);
+    x.result = new_scalar(r_, base + "_value", logical ? Type(moonloop::Scalar::I32) : type, at);
     const Expr result = x.result;
-    outside(std::move(x), at, out);
+    outside(std::move(x), at, out, type);
     return logical ? Expr(Compare{CompareOp::Ne, result, lit(0)}, at) : result;
   }
 
@@ -380,24 +405,40 @@ class Calls {
   }
 
   /// A call of a routine in another file, or of one that is called like these.
-  void outside(SubroutineCall x, const Span& at, Body& out) {
+  /// `gives`: the type of its value.
+  void outside(SubroutineCall x, const Span& at, Body& out, const std::optional<Type>& gives = {}) {
     Body after;
     const Routine* known = find_routine(all_, x.name);
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
     Exprs all;
+    const bool letter = x.result && r_.variables.at(written_name(x.result)).character;
+    const bool intrinsic = x.name.starts_with(kIntrinsic);
+    const bool for_fortran =
+        letter || intrinsic || std::any_of(x.arguments.begin(), x.arguments.end(), is_procedure);
+    const auto declare = [&](const std::string& type) {
+      if (for_fortran) x.declared.push_back(type);
+    };
     for (std::size_t n = 0; n < x.arguments.size(); ++n) {
       Expr& a = x.arguments[n];
       const auto* v = a.as<Var>();
       if (known && v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
         a = copied(*v, at, out);  // which the call does not seem to change then
-      const Expr given = as_text(a) || as_letters(a) ? a : passed(x, n, at, out, after);
+      if (intrinsic && a.as<Load>() && !r_.variables.at(written_name(a)).character) {
+        const Expr value = new_scalar(r_, "value", type_of(a, r_, all_), at);
+        out.push_back({at, Assignment{value, a}});
+        a = value;
+      }
+      const bool as_it_is = as_text(a) || as_letters(a) || is_procedure(a);
+      const Expr before = a, given = as_it_is ? a : passed(x, n, at, out, after);
+      if (for_fortran) declare(declared_type(before, given, r_, all_, at));
       all.push_back(given);
       if (!given.as<Var>() && !given.as<Load>()) continue;
       const Variable& passed_variable = r_.variables.at(written_name(given));
       if (passed_variable.character && passed_variable.array)
-        all.push_back(text_length(letters_in(a, r_), at));
+        all.push_back(text_length(letters_in(a, r_), at)), declare("");
     }
+    if (x.result) declare(letter ? "character(1)" : type_in_fortran(*gives, at));
     x.arguments = std::move(all);
     out.push_back({at, std::move(x)});
     append(std::move(after), out);
@@ -425,6 +466,9 @@ class Inlining {
       return r.elsewhere || (!r.host.empty() && r.errors.empty() && !r.apart);
     });
     for (Routine& r : all_) {
+      if (r.errors.empty()) try {
+          call_procedures(r);
+        } catch (const Error& e) { r.errors = e.diagnostics(); }
       r.name = r.apart ? kernel_name(r.name) : bare_name(r.name);
       if (r.apart && !r.host.empty()) r.home = {};  // no other file calls it
     }

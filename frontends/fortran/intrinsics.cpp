@@ -198,4 +198,13 @@ Expr same_letter(const Expr& a, const Expr& b, const Span& at) {
   return Expr(Nary{NaryOp::Or, {is(*code), is(other)}}, at);
 }
 
+Assignment whole_complex(const Call& part, const Expr& value, int kind, const Span& at) {
+  const Expr z = part.args.at(0);
+  const bool real = part.name == "real";
+  const Expr other = moonloop::call(real ? "imag" : "real", {z}, at);
+  const Expr unit(ComplexLit{0, 1, kind == 4 ? moonloop::Scalar::C64 : moonloop::Scalar::C128}, at);
+  const Expr imaginary(Nary{NaryOp::Mul, {real ? other : value, unit}}, at);
+  return {z, Expr(Nary{NaryOp::Add, {real ? value : other, imaginary}}, at)};
+}
+
 }  // namespace moonloop::fortran

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/expr/expr.h"
+#include "frontends/fortran/program.h"
 
 namespace moonloop::fortran {
 
@@ -22,5 +23,8 @@ std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, i
 
 /// LSAME of the BLAS: whether two characters are one letter, large or small.
 Expr same_letter(const Expr& a, const Expr& b, const Span& at);
+
+/// `z%re = x` as `z = x + (0, 1)*z%im`.
+Assignment whole_complex(const Call& part, const Expr& value, int kind, const Span& at);
 
 }  // namespace moonloop::fortran

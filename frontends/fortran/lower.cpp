@@ -120,6 +120,7 @@ class Lowering {
     out.allocatable = v.allocatable;
     out.optional = v.optional;
     out.pointer = v.pointer_attributes;
+    out.procedure = v.procedure;
     out.of = v.lower_of + v.entry_of + v.present_of;
     out.axis = v.axis;
     out.component = v.component;

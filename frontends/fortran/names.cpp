@@ -7,6 +7,7 @@
 #include "core/infer/typing.h"
 #include "core/model/external.h"
 #include "frontends/fortran/output.h"
+#include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/texts.h"
 
@@ -165,6 +166,8 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
     if (c->name == kImplied) return c->args.at(4);
     if (c->name == kTable) return c->args.back();
     if (!called(x, kBound).empty()) return lit(1);
+    if (is_procedure(x)) return Expr(Cast{moonloop::Scalar::I64, lit(0)});
+    if (c->name == kLetter) return Expr(Cast{moonloop::Scalar::I8, lit(0)});
     if (const std::string name = called(x, kOfTexts); !name.empty())
       return std::isdigit(static_cast<unsigned char>(name[0])) ? Expr(BoolLit{true}) : lit(1);
     if (const std::string name = called(x, kMade); !name.empty())

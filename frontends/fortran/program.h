@@ -41,6 +41,7 @@ struct Variable {
   bool allocatable = false, optional = false;
   bool pointer = false;            // without `dummy` what it points to is known, see pointers.h
   std::string pointer_attributes;  // of an argument, as Fortran has them
+  std::string procedure;           // the address of one: its attributes, `real(8), external`
   // Arguments of ours: the length of an axis, the array of whose axis this is the first subscript,
   // the argument whose value at the routine's start this is, and the one that may be there.
   bool extent = false;
@@ -119,6 +120,7 @@ struct SubroutineCall {
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
   bool elemental = false;  // for each element of the arguments that are arrays
+  std::vector<std::string> declared = {};  // types of what is passed and given, see procedures.h
   /// The same call by such a routine, where the callee turns out to be no kernel; or none.
   std::vector<SubroutineCall> otherwise = {};
 };
@@ -164,8 +166,7 @@ struct Routine {
   std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
-  /// Those of its own that are no variables of kernels, and why: nothing where it does not use
-  /// them.
+  /// Its own that are no variables of kernels, and why, which counts where it uses them.
   std::map<std::string, std::vector<Diagnostic>> unreadable;
   Body body;
   FortranFile::Home home;

@@ -55,6 +55,12 @@ Expr number_of_letter(const Expr& letter) {
   return Expr(Cast{Type(moonloop::Scalar::I32), Expr(Cast{Type(moonloop::Scalar::U8), letter})});
 }
 
+Expr first_letter(const Expr& e) {
+  if (const Exprs* codes = as_letters(e)) return codes->front();
+  const auto text = as_text(e);
+  return !text || text->empty() ? e : lit(static_cast<unsigned char>(text->front()));
+}
+
 Expr compared_texts(CompareOp op, const Expr& a, const Expr& b, const Span& at) {
   return call(fmt::format("{}{}", kOfTexts, static_cast<int>(op)), {a, b}, at);
 }

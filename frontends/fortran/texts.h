@@ -17,6 +17,9 @@ Expr code_of(char letter);
 /// A letter as a number from 0 to 255.
 Expr number_of_letter(const Expr& letter);
 
+/// Of a letter, or of a text that is known.
+Expr first_letter(const Expr& e);
+
 /// Whether two texts, or letters, compare so; the shorter one counts as if blanks followed.
 Expr compared_texts(CompareOp op, const Expr& a, const Expr& b, const Span& at);
 

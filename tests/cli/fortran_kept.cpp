@@ -68,6 +68,91 @@ end program
   CHECK(has(f.read("i.f90"), "subroutine read_in_load_3(iu, ios, line)\n"));
 }
 
+TEST_CASE("fortran kept: labels to go to, alternate returns, and namelists") {
+  const Folder f;
+  f.write("k.f90", R"(module files
+  implicit none
+  integer :: steps = 3, rows = 2
+  real(8) :: dt = 0.5d0
+  character(8) :: title = 'none'
+  namelist /run/ steps, dt, title
+contains
+  subroutine load(name, x, n, code)
+    character(len=*), intent(in) :: name
+    real(8), intent(inout) :: x(:)
+    integer, intent(out) :: n, code
+    integer :: iu, i, c(4)
+    real(8) :: width
+    character(60) :: line
+    namelist /local/ width, c
+    code = 0
+    n = 0
+    width = 1
+    c = [1, 2, 3, 4]
+    open(newunit=iu, file=name, status='old', err=90)
+10  read(iu, *, end=20, err=30) x(n + 1)
+    n = n + 1
+    if (n < size(x)) goto 10
+20  continue
+    rewind(iu, err=90)
+    do i = 1, n
+      read(iu, 100, err=40, end=50) x(i)
+      x(i) = x(i) + i
+      cycle
+40    x(i) = -1
+    end do
+50  close(iu, err=90)
+    line = '&run steps=5, dt=1.5, title="abc" /'
+    read(line, nml=run, err=90)
+    line = '&local c(2)=7 width=3 /'
+    read(line, local)
+    steps = steps + 1
+    write(*, run)
+    write(*, nml=local, err=90)
+    x(1) = x(1) + width*sum(c)
+    call may(n, *60, *70)
+    return
+60  code = 60
+    call may(3, *60, *70)
+    return
+70  code = 70
+    return
+30  code = 30
+    return
+90  code = 90
+100 format(f8.3)
+  end subroutine
+  subroutine may(n, *, *)
+    integer, intent(in) :: n
+    if (n > 3) return 1
+    if (n > 2) return 2
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use files
+  implicit none
+  real(8) :: x(5)
+  integer :: n, code
+  open(9, file='data.txt')
+  write(9, '(a)') '1.5', '2.5', '7e1', '9'
+  close(9)
+  x = 0
+  call load('data.txt', x, n, code)
+  print *, x, n, code, steps, dt, title
+  call load('nothing.txt', x, n, code)
+  print *, x, n, code
+  open(9, file='data.txt')
+  write(9, '(a)') '1.5', 'x', '7e1'
+  close(9)
+  call load('data.txt', x, n, code)
+  print *, x, n, code
+end program
+)");
+  same_program(f, {"load"});
+  CHECK(has(f.read("i.f90"), "20 way = 1\n  return\n30 way = 2\n"));
+}
+
 TEST_CASE("fortran kept: of fixed form, where blanks mean nothing") {
   const Folder f;
   f.write("k.f", R"(      subroutine s(n, x)
@@ -324,4 +409,90 @@ end subroutine
       has(tool("gen k.f90 --kernel elsewhere", f.str()).err,
           "k.f90:57:3: note: the call of `fills`, which has a statement with private names of the "
           "module `state`, is not supported outside of that module"));
+}
+
+TEST_CASE("fortran kept: move_alloc of variables of modules, beside optional characters") {
+  const Folder f;
+  f.write("k.f90", R"(module grow
+  implicit none
+  integer :: n = 0
+  real(8), allocatable :: u(:), spare(:)
+  type pair
+    real(8), allocatable :: a(:)
+  end type
+  type(pair) :: p
+contains
+  subroutine enlarge(k)
+    integer, intent(in) :: k
+    integer :: ierr
+    allocate(spare(k), source=2.5d0, stat=ierr)
+    if (ierr /= 0) return
+    if (allocated(u)) deallocate(u)
+    call move_alloc(spare, u)
+    call move_alloc(from=u, to=p%a)
+    allocate(u(k + 1))
+    n = k
+  end subroutine
+  subroutine say(x, name, unit, flag, word)
+    real(8), intent(inout) :: x(:)
+    character(len=*), intent(in), optional :: name
+    integer, intent(in), optional :: unit
+    character, intent(in), optional :: flag
+    character(len=4), intent(inout), optional :: word
+    integer :: i
+    do i = 1, size(x)
+      x(i) = x(i) + i
+    end do
+    if (present(name)) then
+      x(1) = x(1) + len(name)
+      if (name == 'ab') x(2) = -1
+      if (len_trim(name) > 3) x(2) = ichar(name(2:2))
+    end if
+    if (present(flag)) then
+      if (flag == 'y') x(3) = 100
+    end if
+    if (present(word)) then
+      word(2:3) = 'xy'
+      if (present(name)) word(1:1) = name(1:1)
+    end if
+    if (present(unit)) x(1) = x(1)*unit
+  end subroutine
+  subroutine calls(x, name, word)
+    real(8), intent(inout) :: x(:)
+    character(len=*), intent(in), optional :: name
+    character(len=4), intent(inout), optional :: word
+    call say(x)
+    call say(x, 'ab')
+    call say(x, flag='y', unit=2)
+    call say(x, name=name, word=word)
+    if (present(name)) call say(x, name // '!')
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use grow
+  implicit none
+  real(8) :: x(4)
+  character(4) :: w
+  call enlarge(3)
+  print *, n, size(u), size(p%a), p%a, allocated(spare)
+  call enlarge(5)
+  print *, n, size(u), size(p%a), p%a, allocated(spare)
+  x = 0
+  w = 'abcd'
+  call say(x)
+  print *, x
+  call say(x, 'ab')
+  print *, x
+  call say(x, 'hello', 3, 'y', w)
+  print *, x, w
+  call say(x, flag='n', word=w)
+  print *, x, w
+  call calls(x)
+  print *, x
+  call calls(x, 'quite long', w)
+  print *, x, w
+end program
+)");
+  same_program(f, {"enlarge", "say", "calls"});
 }

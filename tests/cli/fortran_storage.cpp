@@ -78,3 +78,61 @@ TEST_CASE("fortran: what cannot share memory is named") {
   says("  equivalence (k, l)\n", "  do k = 1, n\n    x(k) = 1\n  end do\n",
        "k.f90:6:3: error: a loop's variable, `k`, which is in `equivalence`,");
 }
+
+TEST_CASE("fortran: allocate gives local arrays the shapes of variables") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  real(8), allocatable :: u(:, :)
+contains
+  subroutine work(n, x, y, a, s)
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(0:), y(n, -1:n)
+    real(8), allocatable, intent(in) :: a(:)
+    real(8), intent(out) :: s(8)
+    real(8), allocatable :: v(:), w(:, :), z(:, :), t(:)
+    integer :: ierr, i
+    allocate(v, source=x, stat=ierr)
+    allocate(w, z, mold=y)
+    allocate(t, source=a)
+    w = 2
+    z(1, -1) = 7
+    do i = lbound(t, 1), ubound(t, 1)
+      t(i) = t(i)*i
+    end do
+    s(1) = sum(v) + ierr
+    s(2) = lbound(v, 1)
+    s(3) = lbound(w, 2)
+    s(4) = sum(w)
+    s(5) = sum(t)
+    s(6) = z(1, -1) + ubound(t, 1)
+    deallocate(v, w)
+    call inner(s(7))
+  contains
+    subroutine inner(r)
+      real(8), intent(out) :: r
+      real(8), allocatable :: q(:, :)
+      allocate(q, source=u)
+      q(2, 3) = q(2, 3) + 1
+      r = sum(q) + lbound(q, 2)
+    end subroutine
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use state
+  implicit none
+  real(8) :: x(5), s(8), y(3, 5)
+  real(8), allocatable :: a(:)
+  x = [1, 2, 3, 4, 5]
+  y = 1
+  allocate(a(-2:2), u(3, 2:5))
+  a = 2
+  u = 3
+  s = 0
+  call work(3, x, y, a, s)
+  print *, s
+end program
+)");
+  same_program(f, {"work"});
+}

@@ -83,8 +83,6 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
   refused("stop n", "a code of `stop` that is not a constant");
   refused("assign 7 to n\n7 continue", "the statement `assign`");
-  refused("read (*, *, end=7) a\n7 continue", "a label to go to in `read`");
-  refused("close (7, err=7)\n7 continue", "a label to go to in `close`");
 }
 
 TEST_CASE("fortran: the reason of a routine and of what it contains is said once") {

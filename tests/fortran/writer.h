@@ -14,7 +14,8 @@ namespace moonloop::test {
 ///
 /// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
 /// a common block, and kept from call to call, and they print, read, ask, allocate variables of the
-/// module `state`, and call `elsewhere(k)`, of another file, and `stir`, which are no kernels and
+/// module `state`, go to labels where they cannot read, ask namelists, and call `elsewhere(k)`, of
+/// another file, themselves and where it is an argument, and `stir`, which are no kernels and
 /// change variables of that module.
 class Writer {
  public:
@@ -65,6 +66,13 @@ end module
   f = .not. f
   p%two = 5
 end subroutine
+subroutine through(what, k)
+  implicit none
+  external :: what
+  integer, intent(inout) :: k
+  call what(k)
+  k = mod(k + 1, 9)
+end subroutine
 )";
 
   std::string routine(const std::string& name) {
@@ -93,7 +101,8 @@ end subroutine
       out_ +=
           "  integer :: first\n  real(8) :: rest(3)\n  integer, save :: calls = 2\n"
           "  logical, save :: odd\n  real(8), allocatable :: own(:)\n  character(len=8) :: line\n"
-          "  common /shared/ first, t, rest\n";
+          "  common /shared/ first, t, rest\n  character(len=24) :: form\n"
+          "  external :: elsewhere, through\n  namelist /some/ first, c, odd\n";
     out_ +=
         "  if (n < 1) return\n"
         "  i = 1; j = 1; l = 1\n"
@@ -133,6 +142,12 @@ end subroutine
 
   /// What each routine contains.
   static constexpr const char* kContained = R"(contains
+  subroutine apply(what, k)
+    external :: what
+    integer, intent(inout) :: k
+    k = k + 1
+    call what(k)
+  end subroutine
   subroutine mix(v, w)
     real(8), intent(inout) :: v(:)
     real(8), intent(in) :: w(:)
@@ -600,16 +615,25 @@ end subroutine
   /// Of variables that are elsewhere.
   void outer(int depth) {
     const std::string i = index();
-    switch (pick(calls_ ? 20 : 15)) {
+    switch (chance(40) ? 15 + pick(calls_ ? 11 : 4) : pick(calls_ ? 26 : 19)) {
+      case 15: return read_or_skip(depth);
+      case 16:
+        line(depth, "form = '&some " + one_of({"first=3 /'", "c=2, odd=T /'", "none=1 /'"}));
+        return line(depth, "read (form, nml=some, iostat=q)");
+      case 17: return line(depth, "write (*, some)");
+      case 18:
+        return line(depth, "k(" + i + ") = mod(abs(exponent(x(" + i + ")) + exponent(t)), 10)");
       case 11: return line(depth, "write (line, '(i8)', iostat=q) k(" + i + ") + 1");
       case 12: return line(depth, "read (line, *, iostat=q) c");
       case 13: return line(depth, "inquire (unit=77, opened=f, iostat=q)");
       case 14:
         line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
         return line(depth, "deallocate (block)");
-      case 15: return line(depth, "call stir(x(" + i + ":), k(" + i + "), f)");
-      case 16: return line(depth, "call stir(a(" + i + ", :), k(1), odd)");
-      case 17: return line(depth, "call stir(own, c, f)");
+      case 19: return line(depth, "call stir(x(" + i + ":), k(" + i + "), f)");
+      case 20: return line(depth, "call stir(a(" + i + ", :), k(1), odd)");
+      case 21: return line(depth, "call stir(own, c, f)");
+      case 22: return line(depth, "call through(elsewhere, k(" + i + "))");
+      case 23: return line(depth, "call apply(elsewhere, k(" + i + "))");
       case 0: return line(depth, "h(" + i + " - 1) = " + real(1));
       case 1: return line(depth, "p%one = 0.5d0*p%one + " + real(1));
       case 2: return line(depth, "p%two = " + integer(1));
@@ -623,6 +647,15 @@ end subroutine
       case 10: return line(depth, "write (*, '(a, i6, 3l2)') \"it's\", k(1), f, odd, c > 3");
       default: return line(depth, "call elsewhere(k(" + i + "))");
     }
+  }
+
+  /// A statement of Fortran that goes to a label where it fails.
+  void read_or_skip(int depth) {
+    if (labels_ >= 9) return line(depth, "line = 'none'");
+    const int failed = label();
+    line(depth, "read (line, '(i8)', err=" + text_of(failed) + ") c");
+    body(1, depth);
+    mark(failed, depth);
   }
 
   void assignment(int depth) {

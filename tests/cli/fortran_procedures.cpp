@@ -1,0 +1,308 @@
+// Arguments that are procedures, and other calls that Fortran has to make.
+#include "tests/cli/fortran_program.h"
+
+using namespace moonloop::test;
+
+TEST_CASE("fortran procedures: arguments that are called and passed on") {
+  const Folder f;
+  f.write("k.f90", R"(module work
+  implicit none
+  integer :: count = 0
+  abstract interface
+    subroutine step(n, x)
+      integer, intent(in) :: n
+      real(8), intent(inout) :: x(n)
+    end subroutine
+    logical function test(x)
+      real(8), intent(in) :: x
+    end function
+  end interface
+contains
+  subroutine drive(n, x, f, g, keep, s, l)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n, 3)
+    procedure(step) :: f
+    interface
+      real(8) function g(x, k, word)
+        real(8) :: x
+        integer :: k
+        character(*) :: word
+      end function
+    end interface
+    procedure(test) :: keep
+    real(8), intent(out) :: s
+    logical, intent(inout) :: l
+    integer :: i, k
+    external :: outer, other
+    do i = 1, 3
+      call f(n, x(1, i))
+    end do
+    s = 0
+    k = 2
+    do i = 1, n
+      if (keep(x(i, 2))) s = s + g(x(i, 1), k, 'ab')*i
+    end do
+    call twice(n, x, f)
+    call other(f, n, x(1, 3), keep, l)
+    call other(outer, n, x(1, 3), keep, l)
+    s = s + k + count
+    l = l .and. keep(s)
+  contains
+    subroutine twice(n, x, f)
+      integer, intent(in) :: n
+      real(8) :: x(n, 3)
+      procedure(step) :: f
+      call f(n, x)
+      call once(n, x(:, 2), f)
+    end subroutine
+    subroutine once(n, x, h)
+      integer, intent(in) :: n
+      real(8) :: x(n)
+      external :: h
+      integer :: m
+      call h(n, x)
+      m = n
+      x(1) = x(1) + g(x(2), m, 'q')
+    end subroutine
+  end subroutine
+end module
+subroutine plain(n, x, f, which)
+  implicit none
+  integer, intent(in) :: n
+  real :: x(n), y
+  complex :: f
+  external :: f, outer
+  logical :: l
+  character(1) :: which, letter_of
+  character(4) :: word
+  integer :: i
+  do i = 1, n
+    x(i) = x(i) + real(f(x(i), which)) + aimag(f(2.0, 'z'))
+  end do
+  l = .true.
+  which = letter_of(n)
+  word = letter_of(3) // 'bc'
+  if (letter_of(1) == 'a') x(2) = x(2) + ichar(word(1:1))
+  call apply(f, x, l)
+  if (l) x(1) = -x(1)
+end subroutine
+)");
+  f.write("main.f90", R"(subroutine outer(n, x)
+  integer :: n
+  real(8) :: x(n)
+  x = 3*x
+end subroutine
+subroutine other(f, n, x, keep, l)
+  external :: f
+  integer :: n
+  real(8) :: x(n)
+  logical, external :: keep
+  logical :: l
+  call f(n, x)
+  l = keep(x(1))
+end subroutine
+subroutine apply(f, x, l)
+  complex, external :: f
+  real :: x(*)
+  logical :: l
+  x(3) = real(f(x(1), 'q'))
+  l = .not. l
+end subroutine
+character(1) function letter_of(n)
+  integer :: n
+  letter_of = char(96 + n)
+end function
+module mine
+  implicit none
+  integer :: calls = 0
+contains
+  subroutine add(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    calls = calls + 1
+    x = x + calls
+  end subroutine
+  real(8) function g(x, k, word)
+    use work, only: count
+    real(8) :: x
+    integer :: k
+    character(*) :: word
+    k = k + len(word)
+    count = count + 1
+    g = x*k
+  end function
+  logical function keep(x)
+    real(8), intent(in) :: x
+    keep = x > 2
+  end function
+  complex function f(x, l)
+    real :: x
+    character(*) :: l
+    f = cmplx(x, ichar(l(1:1)) + len(l))
+  end function
+end module
+program main
+  use work
+  use mine
+  implicit none
+  real(8) :: x(4, 3), s
+  real :: y(4)
+  character :: c
+  logical :: l
+  integer :: i
+  x = reshape([(real(i, 8)/3, i = 1, 12)], [4, 3])
+  call drive(4, x, add, g, keep, s, l)
+  print *, x, s, l, count, calls
+  y = [1, 2, 3, 4]
+  c = 'p'
+  call plain(4, y, f, c)
+  print *, y, c
+end program
+)");
+  same_program(f, {"drive", "plain"});
+  CHECK(has(f.read("i.f90"), "  complex(4), external :: f\n"));
+  const Outcome code = tool("gen k.f90 --kernel drive", f.str());
+  CHECK(has(code.out, "int64_t f, int64_t g, int64_t keep"));
+}
+
+TEST_CASE("fortran procedures: functions of Fortran that C does not have") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine parts(n, x, k, y)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  integer, intent(out) :: k(n)
+  real(4), intent(out) :: y(n)
+  integer :: i
+  do i = 1, n
+    k(i) = exponent(x(i)) + exponent(2.0*i)
+    y(i) = real(fraction(x(i)) + scale(x(i), 2) + set_exponent(x(i), k(i)))
+    if (nearest(x(i), 1.0) > 1 + spacing(1.0d0)) y(i) = -y(i)*2.0**exponent(x(i))
+  end do
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  integer :: k(5)
+  real(4) :: y(5)
+  call parts(5, [0.0d0, 1.0d0, 0.7d0, 1d30, -3d-5], k, y)
+  print *, k, y
+end program
+)");
+  same_program(f);
+}
+
+TEST_CASE("fortran procedures: what cannot be one is named") {
+  const Folder f;
+  f.write("k.f90", R"(module work
+  implicit none
+  type pair
+    sequence
+    integer :: i
+    real :: x
+  end type
+  abstract interface
+    subroutine open_shape(x)
+      real, intent(inout) :: x(:)
+    end subroutine
+  end interface
+contains
+  subroutine shaped(x, f)
+    real, intent(inout) :: x(:)
+    procedure(open_shape) :: f
+    call f(x)
+  end subroutine
+  subroutine maybe(x, f)
+    real, intent(inout) :: x(:)
+    optional :: f
+    external :: f
+    x(1) = 1
+  end subroutine
+  subroutine arrays(x, f)
+    real, intent(inout) :: x(4)
+    interface
+      function f(n)
+        integer, intent(in) :: n
+        real :: f(4)
+      end function
+    end interface
+    x = f(3)
+  end subroutine
+  subroutine records(p, f)
+    type(pair), intent(inout) :: p
+    interface
+      subroutine f(q)
+        import pair
+        type(pair), intent(inout) :: q
+      end subroutine
+    end interface
+    call f(p)
+  end subroutine
+  subroutine untold(p)
+    type(pair), intent(inout) :: p
+    external :: g
+    call g(p)
+  end subroutine
+end module
+)");
+  const Outcome out = tool("show k.f90 --what imports", f.str());
+  const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
+  says(
+      "k.f90:17:5: the argument `x`, which is not a plain variable or array, of `open_shape`, "
+      "which is in another file, is not supported");
+  says("k.f90:19:14: the dummy procedure `f` is not supported");
+  says("k.f90:33:5: the array that `f` gives is not supported");
+  says("k.f90:43:5: the argument `q`, which is not a plain variable or array, of `f`");
+  says("k.f90:48:5: an argument of a derived type of `g` is not supported");
+}
+
+TEST_CASE("fortran procedures: in functions of their own, and in pure routines") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine outer(n, x, f)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  external :: f
+  call inner(x)
+contains
+  subroutine inner(y)
+    !$moonloop noinline
+    real(8), intent(inout) :: y(n)
+    integer :: i
+    do i = 1, n
+      call f(i, y(i))
+    end do
+  end subroutine
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  real(8) :: x(3)
+  external :: add
+  x = 0.5d0
+  call outer(3, x, add)
+  print *, x
+end program
+subroutine add(i, y)
+  integer :: i
+  real(8) :: y
+  y = y + i
+end subroutine
+)");
+  same_program(f, {"outer"});
+  f.write("p.f90", R"(pure subroutine p(x, f)
+  implicit none
+  real, intent(inout) :: x
+  interface
+    pure subroutine f(y)
+      real, intent(inout) :: y
+    end subroutine
+  end interface
+  call f(x)
+end subroutine
+)");
+  CHECK(tool("gen p.f90 --quiet", f.str()).status == 0);
+  CHECK(has(tool("gen p.f90 -o p.c --fortran-interface i.f90", f.str()).err,
+            "`p`: the procedure `f`, an argument of a pure routine, has no counterpart in the "
+            "interface [unsupported]"));
+}
