@@ -147,14 +147,14 @@ def driver(name, types):
         call=call.format(name), other=call.format(name + "_by_gfortran"))
 
 
-def measure(name, lapack, folder):
+def measure(name, lapack, folder, options):
     source = lapack / "SRC" / f"{name}.f"
     text = source.read_text()
     function = re.search(rf"^\s+(DOUBLE PRECISION|INTEGER) FUNCTION {name.upper()}\b", text, re.M)
     types = {None: "", "INTEGER": "integer", "DOUBLE PRECISION": "real(8)"}[function and function[1]]
     (folder / "main.f90").write_text(driver(name, types))
     run([MOONLOOP, "gen", source, "--kernel", name, "--target", "c", "-o", folder / "k.c",
-         "--fortran-interface", folder / "i.f90"])
+         "--fortran-interface", folder / "i.f90", *options])
     run(["gcc", *FLAGS, *FLAGS_OF_C, "-c", "-o", folder / "k.o", folder / "k.c"])
     run(["gfortran", *FLAGS, "-c", "-o", folder / "i.o", folder / "i.f90"], cwd=folder)
     run(["gfortran", *FLAGS, "-c", "-o", folder / "o.o", source])
@@ -171,6 +171,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("routines", nargs="*", help=f"of {', '.join(ROUTINES)}; all where none is named")
+    parser.add_argument("--auto", action="store_true", help="with the schedules of `moonloop auto`")
     given = parser.parse_args()
     for name in given.routines:
         if name not in ROUTINES:
@@ -195,7 +196,7 @@ def main():
         failed = []
         for name in names:
             try:
-                product *= measure(name, lapack, folder)
+                product *= measure(name, lapack, folder, ["--auto"] if given.auto else [])
             except Failed as e:
                 failed.append(name)
                 print(f"| `{name}` | failed: {str(e).splitlines()[0]} |", flush=True)

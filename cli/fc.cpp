@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/own_schedules.h"
 #include "cli/replacement.h"
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
@@ -106,38 +107,13 @@ class Compiler {
   /// Writes the replacement of `path`; nothing where none of its routines is marked.
   std::optional<Instead> replace(const std::string& path) {
     if (!asks(path)) return std::nullopt;
-    Common one = common_;
-    one.input = path;
-    one.quiet = true;  // what is not replaced stays as it is
-    one.target = target_;
-    one.all_knobs = std::make_shared<Knobs>(one.knobs);
-    FortranFile file;
-    std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
-    const std::vector<Kernel> all =
-        load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
-    note_unknown_knobs(path, *one.all_knobs);
-    std::vector<Kernel> kernels;
-    for (const Kernel& k : all)
-      if (marked.count(k.name) && file.homes.count(k.name)) kernels.push_back(k);
-    if (kernels.empty()) return std::nullopt;
-    const Replacement r = replace_routines(
-        kernels, file, target_, true, {.resident = o_.resident, .check_claims = o_.check_claims});
-    std::vector<std::string> names;
-    for (const Kernel& k : kernels) names.push_back(k.name);
-    if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, fmt::join(names, ", "));
-    const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
-    Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
-    write_file(out.c, {r.code});
-    if (!is_fixed_form(path, common_.fortran)) {
-      out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
-      write_file(out.fortran[0], {file_of(r.routines)});
-    } else {
-      out.fortran = {base + "_moonloop.f90",
-                     folder_.path() + "/" + fs::path(path).filename().string()};
-      write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
-      write_file(out.fortran[1], {without(r.routines)});
+    if (!of_any_file(path)) return replace_marked(path);
+    try {
+      return replace_marked(path);
+    } catch (const Error& e) {
+      note(path, fmt::format("nothing is replaced: {}", e.diagnostic().text));
+      return std::nullopt;
     }
-    return out;
   }
 
   /// Objects of the files; empty after an error of a compiler, which has been shown.
@@ -179,12 +155,82 @@ class Compiler {
   }
 
  private:
+  std::optional<Instead> replace_marked(const std::string& path) const {
+    Common one = common_;
+    one.input = path;
+    one.quiet = true;  // what is not replaced stays as it is
+    one.target = target_;
+    one.all_knobs = std::make_shared<Knobs>(one.knobs);
+    if (common_.own) one.own = std::make_shared<OwnSchedules>(*common_.own);
+    FortranFile file;
+    std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
+    const std::vector<Kernel> all =
+        load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
+    note_unknown_knobs(path, *one.all_knobs);
+    if (one.own)
+      for (const std::string& text : one.own->notes) note(path, text);
+    std::vector<Kernel> kernels;
+    for (const Kernel& k : all)
+      if (marked.count(k.name) && file.homes.count(k.name)) kernels.push_back(k);
+    if (kernels.empty()) return std::nullopt;
+    if (of_any_file(path))
+      std::erase_if(kernels, [&](const Kernel& k) { return !has_replacement(path, k, file); });
+    if (kernels.empty()) return std::nullopt;
+    const Replacement r = replaced(kernels, file);
+    std::vector<std::string> names;
+    for (const Kernel& k : kernels) names.push_back(k.name);
+    note(path, fmt::format("{}", fmt::join(names, ", ")));
+    const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
+    Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
+    write_file(out.c, {r.code});
+    if (!is_fixed_form(path, common_.fortran)) {
+      out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
+      write_file(out.fortran[0], {file_of(r.routines)});
+    } else {
+      out.fortran = {base + "_moonloop.f90",
+                     folder_.path() + "/" + fs::path(path).filename().string()};
+      write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
+      write_file(out.fortran[1], {without(r.routines)});
+    }
+    return out;
+  }
+
   /// Another file of the build may have them.
   void note_unknown_knobs(const std::string& path, const Knobs& knobs) const {
     try {
       knobs.require_declared();
+    } catch (const Error& e) { note(path, e.diagnostic().text); }
+  }
+  void note(const std::string& path, const std::string& text) const {
+    if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, text);
+  }
+  /// Whether nothing but --auto asks for the file, which may have nothing to replace.
+  bool of_any_file(const std::string& path) const {
+    return common_.own && common_.kernels.empty() && common_.transforms.empty() &&
+           !has_blocks(lower_text(path));
+  }
+  /// Empty where it cannot be read: the compiler says why.
+  static std::string lower_text(const std::string& path) {
+    std::string text;
+    read_whole(path, text);
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+  }
+  static bool has_blocks(const std::string& text) {
+    return text.find("$moonloop") != std::string::npos || text.find("$loopy") != std::string::npos;
+  }
+  Replacement replaced(const std::vector<Kernel>& kernels, const FortranFile& file) const {
+    return replace_routines(kernels, file, target_, true,
+                            {.resident = o_.resident, .check_claims = o_.check_claims});
+  }
+  /// Whether C has what the routine needs; a note where it has not.
+  bool has_replacement(const std::string& path, const Kernel& k, const FortranFile& file) const {
+    try {
+      replaced({k}, file);
+      return true;
     } catch (const Error& e) {
-      if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, e.diagnostic().text);
+      note(path, fmt::format("`{}` is not replaced: {}", k.name, e.diagnostic().text));
+      return false;
     }
   }
   static bool is_source(const Compilation& c, std::size_t i) {
@@ -208,14 +254,13 @@ class Compiler {
   }
   /// Whether a file has a routine that --kernel names, or blocks, or there are scripts for it.
   bool asks(const std::string& path) const {
-    std::string text;
-    if (!read_whole(path, text)) return false;  // the compiler says why
-    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string text = lower_text(path);
     for (const std::string& k : common_.kernels)
       if (declares(text, k)) return true;
     if (!common_.kernels.empty()) return false;
-    return !common_.transforms.empty() || text.find("$moonloop") != std::string::npos ||
-           text.find("$loopy") != std::string::npos;
+    if (common_.own)
+      return text.find("subroutine") != text.npos || text.find("function") != text.npos;
+    return !common_.transforms.empty() || has_blocks(text);
   }
   static std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> out;
@@ -295,6 +340,7 @@ void add_fc(CLI::App& app, Common& common, std::function<int()>& action) {
                     "for cuda: large arrays stay on the device between calls, until the host "
                     "touches them");
   add_check_claims(*command, o->check_claims);
+  add_own_schedules(*command, common.own);
   command
       ->add_option("COMMAND", o->command,
                    "after --: the compiler and its arguments, as in -- gfortran -O3 -c a.f90")

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/dispatch.h"
+#include "cli/own_schedules.h"
 #include "cli/replacement.h"
 #include "cli/tuned.h"
 #include "cli/warnings.h"
@@ -27,6 +28,7 @@ int gen_dispatch(const Common& common, const GenOptions& o) {
     throw CLI::ValidationError("--fortran-interface", "it does not go with --dispatch");
   if (o.check_claims)
     throw CLI::ValidationError("--check-claims", "it does not go with --dispatch");
+  if (common.own) throw CLI::ValidationError("--auto", "it does not go with --dispatch");
   DispatchOptions dispatch = o.dispatch;
   dispatch.resident = o.resident;
   if (common.kernels.size() > 1 && !o.header.empty())
@@ -73,6 +75,9 @@ int gen(Common common, const GenOptions& o) {
       fmt::print(stderr, "note: the function of kernel `{}` is `{}`; the name is taken in {}\n",
                  kernels[i].name, all.names[i], around_of(target));
   }
+  if (common.own)
+    for (const std::string& note : common.own->notes)
+      if (!common.quiet) fmt::print(stderr, "note: {}\n", note);
   if (!o.header.empty()) write_output(o.header, all.header);
   if (!o.fortran.empty())
     write_output(o.fortran, interface_file(all.routines, kernels, common, o.fortran));
@@ -105,6 +110,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
       "with --fortran-interface or --dispatch, for cuda: large arrays stay on the device between "
       "calls, until the host touches them");
   add_check_claims(*command, o->check_claims);
+  add_own_schedules(*command, common.own);
   add_dispatch_options(*command, o->dispatch);
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }

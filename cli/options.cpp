@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/own_schedules.h"
 #include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
@@ -371,6 +372,13 @@ std::vector<Kernel> load_kernels(const Common& c,
     kernels = run_transform_script(script, kernels, options);
   }
   note_changed();
+  if (c.own) {
+    std::set<std::string> chosen;  // what no script has changed
+    for (const std::string& name : plain)
+      if (c.means(name) || called.contains(name)) chosen.insert(name);
+    kernels = with_own_schedules(c, std::move(kernels), chosen, options);
+    note_changed();
+  }
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
   kernels = linked(std::move(kernels), [&c](const Kernel& k) { return c.means(k.name); });

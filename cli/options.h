@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,8 @@
 namespace moonloop::cli {
 
 enum Status { kDone = 0, kError = 1, kUsage = 2, kDifference = 3, kCompiler = 4 };
+
+struct OwnSchedules;  // cli/own_schedules.h
 
 /// Options common to all commands, decoded.
 struct Common {
@@ -39,6 +42,7 @@ struct Common {
   std::string tuned_for;                 // another device than this one
   std::optional<Target> target;          // that the command generates code for
   std::optional<Target> schedules = {};  // that lp.auto schedules for, where there is no `target`
+  std::shared_ptr<OwnSchedules> own;     // --auto; null: not given
 
   /// Whether the command is about this kernel.
   bool means(const std::string& kernel) const {

@@ -125,7 +125,8 @@ bool is_helper(std::string_view s) {
        "abs shift_left shift_right compare half_bits "
        "equal exp log sqrt sin cos sinh cosh tan tanh asinh acosh acos atanh asin atan pow "});
   static const Words whole =
-      words_of({"allocate half_value half_bits pair_of_word word_of_pair mma_8x8x4 mma_16x8x4 "});
+      words_of({"allocate release half_value half_bits pair_of_word word_of_pair mma_8x8x4 "
+                "mma_16x8x4 "});
   if (whole.count(s) || s.starts_with("moonloop_")) return true;
   for (std::string_view end : ends)
     if (std::string_view base = s; strip_end(base, end)) {
@@ -272,7 +273,8 @@ std::vector<std::string> reserved_names(Surroundings around, NameUse use) {
        reserved::kIspcWords, reserved::kFortranNames,
        "INT32_MAX UINT64_C INT_FAST16_MIN LLONG_MAX SIZE_MAX M_PI M_SQRT1_2 HUGE_VAL FP_NAN "
        "FLT_MAX DBL_EPSILON CMPLX __LINE__ _Complex int32_t uint8_t size_t uintptr_t "
-       "floor_mod_i32 min_i32 max_u64 power_i64 mul_c128 allocate half_bits sqrtf csin expl "
+       "floor_mod_i32 min_i32 max_u64 power_i64 mul_c128 allocate release half_bits sqrtf csin "
+       "expl "
        "moonloop_entry MOONLOOP_RESTRICT pthread_create omp_get_thread_num float4 int2 double16 "
        "uchar8 CLK_LOCAL_MEM_FENCE cl_khr_fp64 cl_int cl_mem clFinish CL_SUCCESS as_float "
        "atomic_add atom_add convert_int vload4 vstore4 cudaMalloc cudaError_t make_float2 "

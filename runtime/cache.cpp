@@ -46,6 +46,14 @@ std::string Cache::find(const std::string& key, const std::string& kind) const {
   return path;
 }
 
+std::optional<std::string> Cache::content(const std::string& key, const std::string& kind) const {
+  std::string all;
+  const std::string path = find(key, kind);
+  if (path.empty() || !read_whole(path, all) || !whole(all)) return std::nullopt;
+  all.resize(all.size() - kDigest);
+  return all;
+}
+
 std::string Cache::keep(const std::string& key, const std::string& kind,
                         std::string_view content) const {
   if (folder_.empty()) return {};

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ class Cache {
 
   /// The path of the entry when it is there and whole; else the empty string.
   std::string find(const std::string& key, const std::string& kind) const;
+  /// What the entry was made of, where find() finds it.
+  std::optional<std::string> content(const std::string& key, const std::string& kind) const;
   /// Keeps `content` and returns its path; the empty string when the folder cannot be written to.
   /// Entries not used for longest are removed when there are more than kMost.
   std::string keep(const std::string& key, const std::string& kind, std::string_view content) const;

@@ -182,8 +182,7 @@ std::string CExpr::condition(const Expr& e) {
 /// `e` as `to`. Without `explicitly`, C converts it anyway: an assignment or an argument.
 CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
   if (to == Type(Scalar::F16)) return stored_as_half(e);
-  if (to == Type(Scalar::Bool) && (explicitly || helpers_.language() != Language::C) &&
-      !(type(e) == to)) {
+  if (to == Type(Scalar::Bool) && !(type(e) == to)) {  // not by C, where an integer may store it
     const Piece p = truth(e);
     if (p.type == to) return p;
     return {wrap(p, Prec::Shift) + " != 0", Prec::Equal, to};

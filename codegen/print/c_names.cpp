@@ -241,19 +241,32 @@ std::string Helpers::complex_of_parts(Scalar s) {
 }
 
 std::string Helpers::allocate() {
+  include("stdint.h");
   include("stdio.h");
   include("stdlib.h");
   functions_["allocate"] =
+      "/* Lines of the cache; not by aligned_alloc, which seldom reuses what has been freed. */\n"
       "static void *allocate(size_t bytes) {\n"
       "  if (bytes > (size_t)-1 / 2) bytes = 0; /* an extent below 0: no element is used */\n"
-      "  void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);\n"
+      "  char *memory = (char *)malloc(bytes + 192);\n"
       "  if (!memory) {\n"
       "    fprintf(stderr, \"no memory for a temporary of %zu bytes\\n\", bytes);\n"
       "    abort();\n"
       "  }\n"
-      "  return memory;\n"
+      "  char *aligned = memory + 128 - (uintptr_t)memory % 64;\n"
+      "  ((void **)aligned)[-1] = memory;\n"
+      "  return aligned;\n"
       "}\n";
   return "allocate";
+}
+
+std::string Helpers::release() {
+  include("stdlib.h");
+  functions_["release"] =
+      "static void release(void *memory) {\n"
+      "  free(((void **)memory)[-1]);\n"
+      "}\n";
+  return "release";
 }
 
 }  // namespace moonloop

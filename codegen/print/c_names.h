@@ -70,9 +70,10 @@ class Helpers {
   /// The macro of C11 that makes a complex number of its parts, which clang does not find in the
   /// headers of some C libraries.
   std::string complex_of_parts(Scalar s);
-  /// Memory that is not on the stack: a function that takes bytes and ends the program when there
-  /// is none.
+  /// Memory that is not on the stack, from the beginning of a cache line on: a function that takes
+  /// bytes and ends the program when there is none, and one that gives back what it returned.
   std::string allocate();
+  std::string release();
   /// The functions that end the program where a claim does not hold: a subscript is outside of its
   /// array, two arguments share memory, a variable has no value.
   std::string outside();

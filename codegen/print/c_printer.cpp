@@ -417,7 +417,7 @@ void CPrinter::statement(const Stmt& s) {
                [&](const Release& x) {
                  if (has_set_.contains(x.temporary)) line("free(" + set_name(x.temporary) + ");");
                  line((has_gangs() ? "delete[] " + names_.of(x.temporary)
-                                   : "free(" + names_.of(x.temporary) + ")") +
+                                   : helpers_.release() + "(" + names_.of(x.temporary) + ")") +
                       ";");
                }},
       s.op);
@@ -461,9 +461,13 @@ void CPrinter::declare(const Temporary& t, bool zero) {
                 expr_.at_least_one(size) + "];");
   }
   if (on_heap(expr_, t)) {
-    std::string size = "sizeof(" + type + ")";
+    // Compilers make vectors of conditions from elements as wide as what the loop computes.
+    const bool passed = std::any_of(k_.instructions.begin(), k_.instructions.end(),
+                                    [&](const InsnPtr& i) { return is_passed_to(k_, *i, t.name); });
+    const std::string element = truth && !passed ? type_name(Scalar::I32) : type;
+    std::string size = "sizeof(" + element + ")";
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
-    return line(type + " *" + names_.of(t.name) + " = " + (cxx_ ? "(" + type + " *)" : "") +
+    return line(element + " *" + names_.of(t.name) + " = " + (cxx_ ? "(" + element + " *)" : "") +
                 helpers_.allocate() + "(" + size + ");");
   }
   line(type + " " + names_.of(t.name) + brackets(t) + (zero ? " = {" + nothing + "};" : ";"));

@@ -613,8 +613,7 @@ class Privacy {
     const RunOrder& o = r_.order;
     Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
-    for (const AccessAt& w : all_) {
-      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
+    for (const AccessAt& w : nearest_writes(read, field)) {
       ApproximateMap m{universal_map(o.dims(w.insn), o.dims(read.insn))};
       if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
         m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
@@ -626,6 +625,22 @@ class Privacy {
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
+  }
+
+  /// The writes of the field, those before the read first, from the last of them on: it is likely
+  /// to be the one that is found, and what is subtracted before it splits sets in vain.
+  std::vector<AccessAt> nearest_writes(const AccessAt& read, const std::string& field) const {
+    std::vector<AccessAt> out;
+    for (const AccessAt& w : all_)
+      if (r_.at(w).write && covers_field(r_.at(w).field, field)) out.push_back(w);
+    const auto distance = [&](const AccessAt& w) {
+      const int before = r_.order.position(read.insn) - r_.order.position(w.insn);
+      return before > 0 ? std::pair(0, before) : std::pair(1, -before);
+    };
+    std::stable_sort(out.begin(), out.end(), [&](const AccessAt& x, const AccessAt& y) {
+      return distance(x) < distance(y);
+    });
+    return out;
   }
 
   /// { writes -> the reads after them in the same iteration }.
@@ -699,8 +714,7 @@ class Privacy {
     left = isl_map_intersect(left.take(), reached(read, elements).take());
     left = isl_map_intersect_range(left.take(), all->copy());
     left = isl_map_intersect_domain(left.take(), data.instances(read.insn, read.insn).all.take());
-    for (const AccessAt& w : all_) {
-      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
+    for (const AccessAt& w : nearest_writes(read, field)) {
       const ApproximateMap written = elements_of(w);
       if (!written.exact) continue;
       const ApproximateMap before = data.running(ahead(w, read), w.insn, read.insn);

@@ -201,6 +201,81 @@ TEST_CASE("fc: what cannot be, and what compilers refuse") {
   CHECK(has(left.err, "a code of `stop` that is not a constant is not supported"));
 }
 
+TEST_CASE("fc --auto: schedules without a word in the source") {
+  const Folder f;
+  f.write("plain.f90", R"(subroutine scale(n, m, a)
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: a(n, m)
+  integer i, j
+  do j = 1, m
+    do i = 1, n
+      a(i, j) = 2*a(i, j) + i
+    end do
+  end do
+end subroutine
+subroutine running(n, a)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n)
+  integer i
+  do i = 2, n
+    a(i) = a(i) + a(i - 1)*a(i)
+  end do
+end subroutine
+subroutine stops(n)
+  integer, intent(in) :: n
+  stop n
+end subroutine
+)");
+  f.write("main.f90",
+          "program main\n  real(8) :: a(7, 5)\n  a = 1\n  call scale(7, 5, a)\n"
+          "  call running(7, a)\n  print *, a\nend program\n");
+  f.write("types.f90", "module types\n  integer, parameter :: width = 3\nend module\n");
+  REQUIRE(shell("gfortran -O1 plain.f90 main.f90 -o before", f.str()).status == 0);
+  const std::string fc = "XDG_CACHE_HOME=\"$PWD/cache\" " MOONLOOP_BINARY " fc --auto ";
+
+  const Outcome made =
+      shell(fc + "--target openmp --schedules why -- gfortran -O1 -fopenmp plain.f90 main.f90 "
+                 "-o after",
+            f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(made.err == "moonloop: plain.f90: scale\n");  // the others have nothing to gain
+  CHECK(has(symbols(f, "after"), "scale_of_c"));
+  CHECK(!has(symbols(f, "after"), "running_of_c"));
+  CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+  CHECK(has(shell("cat why/scale.lua", f.str()).out, "-- threads share `j`\n"));
+  CHECK(has(shell("cat why/running.lua", f.str()).out, "`i` stays in order: tagging `i` as `par`"));
+
+  // What was found is kept, the failure to find something in time, too.
+  const std::string kept = "sh -c 'ls cache/moonloop/*.schedule | wc -l'";
+  CHECK(shell(kept, f.str()).out == "2\n");
+  REQUIRE(shell(fc + "--target openmp -- gfortran -O1 -fopenmp -c plain.f90", f.str()).status == 0);
+  CHECK(shell(kept, f.str()).out == "2\n");
+  for (int turn = 0; turn < 2; ++turn) {
+    const Outcome late = shell(
+        fc + "--auto-limit 1e-7 --kernel scale -- gfortran -O1 -c plain.f90 -o late.o", f.str());
+    CHECK(late.status == 0);
+    CHECK(late.err ==
+          "moonloop: plain.f90: `scale` keeps its order: its schedule takes more than 1e-07 s to "
+          "find\nmoonloop: plain.f90: scale\n");
+    CHECK(has(symbols(f, "late.o"), "scale_of_c"));  // named, so replaced
+    CHECK(shell(kept, f.str()).out == "3\n");
+  }
+
+  // A file that nothing asks for by name may have nothing to replace, or not be understood.
+  CHECK(shell(fc + "-- gfortran -c types.f90", f.str()).err.empty());
+  f.write("away.f90", "subroutine s(n)\n  use types, only: wide\n  integer n\nend\n");
+  const Outcome away = shell(fc + "-- gfortran -c away.f90", f.str());
+  CHECK(away.status == 1);  // the compiler's
+  CHECK(has(away.err, "moonloop: away.f90: nothing is replaced: "));
+  CHECK(tool("fc --schedules x -- gfortran -c types.f90", f.str()).status == 2);
+
+  const Outcome wide = tool("gen plain.f90 --auto --kernel scale --target openmp", f.str());
+  CHECK(has(wide.out, "#pragma omp parallel for"));
+  REQUIRE(tool("auto plain.f90 --kernel scale --target openmp -o s.lua", f.str()).status == 0);
+  CHECK(wide.out == tool("gen plain.f90 --kernel scale --target openmp -t s.lua", f.str()).out);
+  CHECK(tool("gen plain.f90 --auto --kernel scale --dispatch cuda", f.str()).status == 2);
+}
+
 TEST_CASE("fc: a build by CMake that names the target") {
   const Folder f;
   f.write("solver.f90", kSolver);

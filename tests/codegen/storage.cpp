@@ -54,6 +54,22 @@ TEST_CASE("temporaries: set under a condition, in the loop where that stays") {
   CHECK(declared("<> p = c[i]\n", "p > 0", "p = 1\n") == std::string("outside"));
 }
 
+TEST_CASE("temporaries: arrays of truth values on the heap are as wide as an int32") {
+  const auto all = [](const std::string& n) {
+    return code("kernel f(n: int32, c: int32[" + n + "], b: float64[" + n +
+                    "])\ndomain {[i]: 0 <= i < " + n + "}\ndomain {[j]: 0 <= j < " + n +
+                    "}\ntemp t: bool[" + n +
+                    "]\nfor i\n t[i] = c[i]\nend\nfor j\n if t[j]\n  b[j] = 0\n end\nend\n",
+                Target::C);
+  };
+  const std::string heap = all("n"), stack = all("8");
+  CAPTURE(heap);
+  CHECK(heap.find("int32_t *t = allocate(sizeof(int32_t)*n);") != std::string::npos);
+  CHECK(heap.find("t[i] = c[i] != 0;") != std::string::npos);  // 2 is as true as 1
+  CAPTURE(stack);
+  CHECK(stack.find("bool t[8];") != std::string::npos);
+}
+
 TEST_CASE("temporaries: arrays of constant size on the stack, others from the heap") {
   CHECK_GOLDEN("heap.c", code(R"(
 kernel heap(n: int32, a: float64[n], b: float64[n])
