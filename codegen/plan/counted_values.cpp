@@ -38,8 +38,7 @@ Set CountedValues::count(const LaunchPlan& launch, const std::string& iname) con
   const Expr& skipped = launch.skipped.at(static_cast<std::size_t>(own.axis));
   const Expr& number = launch.number(own.group, own.axis);
   if (own.group && skipped && is_plain(skipped) && is_plain(number))
-    if (const auto left = from(index_add({own.first, skipped}), number))
-      return *left;
+    if (const auto left = from(index_add({own.first, skipped}), number)) return *left;
   Set out;
   std::set<std::string> extents;
   for (const std::string& n : launch.inames) {

@@ -15,8 +15,9 @@ class CountedValues {
   explicit CountedValues(const Plan& plan) : plan_(plan) {}
 
   /// Those of the iname in that kernel, as a parameter: as many as the longest of the inames on its
-  /// axis needs, or, where the host's loops around the kernel leave some out and their number has no
-  /// cases, what is left. All values, where a bound is not affine. Asked once for each axis and first value.
+  /// axis needs, or, where the host's loops around the kernel leave some out and their number has
+  /// no cases, what is left. All values, where a bound is not affine. Asked once for each axis and
+  /// first value.
   Set values(int launch, const std::string& iname);
 
  private:

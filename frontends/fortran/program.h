@@ -119,7 +119,7 @@ struct SubroutineCall {
   std::shared_ptr<const Output> output = {};  // see output.h
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
-  bool elemental = false;  // for each element of the arguments that are arrays
+  bool elemental = false;                  // for each element of the arguments that are arrays
   std::vector<std::string> declared = {};  // types of what is passed and given, see procedures.h
   /// The same call by such a routine, where the callee turns out to be no kernel; or none.
   std::vector<SubroutineCall> otherwise = {};

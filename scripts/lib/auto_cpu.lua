@@ -73,6 +73,8 @@ local kRegion = 20000  -- iterations for which it pays that threads start and wa
 local kLong = 16        -- so many vectors at once need no code of their own for what is left over
 local kShares = 8      -- so many pieces of a loop let a few threads end at about the same time
 
+local kWorthCopy = 16  -- terms of a sum for which it pays to copy what they read
+
 -- ---- Nests ----------------------------------------------------------------------------------------
 
 -- Schedules what is in the loop, in the cheapest way that is legal.
@@ -83,6 +85,7 @@ function Cpu:nest(iname)
   if self:tiles_in_time(loop) then return end
   if self:share_statements(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
+  if self:attempt(function() return self:copy_before(loop) end) then return end
   for _, way in ipairs(self:ways(loop)) do
     if self:attempt(way.take) then return end
   end
@@ -276,6 +279,61 @@ function Cpu:places(id, v)
         end
       end
     end
+  end
+  return out
+end
+
+-- A sum that reads what later iterations overwrite: of a copy made before, they read at once.
+function Cpu:copy_before(loop)
+  local facts, inames, in_order = self.facts, {}, 0
+  local nest = {loop = loop, chain = facts:chain(loop)}
+  nest.rest = facts:rest(loop, nest.chain)
+  local terms = 1
+  for _, each in ipairs(nest.rest) do terms = terms*(facts.trips[each] or kUnknown) end
+  if #loop.ids ~= 1 or terms < kWorthCopy then return false end
+  for _, each in ipairs(nest.chain) do
+    inames[#inames + 1] = each
+    if not facts.loop[each].par then in_order = in_order + 1 end
+  end
+  table.move(nest.rest, 1, #nest.rest, #inames + 1, inames)
+  local id, written = nest.loop.ids[1], nil
+  for _, access in ipairs(facts.accesses[id]) do
+    if access.write and #access.index > 0 then written = access end
+  end
+  if in_order == 0 or not written then return false end
+  local params = {}
+  for axis in ipairs(written.index) do params[axis] = "at_" .. axis end
+  local name = self:fresh_name(written.variable .. "_before")
+  local why = ("sums read `%s` as it was: of a copy, `%s` may run at once"):format(
+    written.variable, table.concat(nest.chain, "`, `"))
+  local place = ("%s[%s]"):format(written.variable, table.concat(params, ", "))
+  local done = self.script:try(why, "extract_subst", name, place, params, "id:" .. id)
+    and self.script:try(why, "precompute", name, inames, {temporary_name = name .. "_copy"})
+    and self.script:try(why, "set_temporary_address_space", name .. "_copy", "global")
+  if not done then return false end
+  self:look()
+  for _, each in ipairs(nest.chain) do
+    if not self.facts.loop[each].par then
+      self.facts = facts
+      return false
+    end
+  end
+  for _, each in ipairs(self.facts.inside[""]) do
+    if not facts.loop[each] then self:nest(each) end  -- of the copy
+  end
+  self:nest(nest.loop.iname)
+  return true
+end
+
+-- A name that no array, rule or loop has.
+function Cpu:fresh_name(name)
+  local known = {}
+  for _, list in ipairs{self.script.knl.args, self.script.knl.temporaries, self.script.knl.rules} do
+    for _, each in ipairs(list) do known[each.name] = true end
+  end
+  local out, n = name, 1
+  while known[out] or known[out .. "_copy"] do
+    out, n = name .. "_" .. n, n + 1
   end
   return out
 end

@@ -91,7 +91,7 @@ function Device:ways(loop)
       if not best or cost <= best.cost then best = {iname = iname, cost = cost} end
     end
   end
-  local out = {{take = function() return self:copy_before(nest) end}}
+  local out = {}
   if not best or not self.steps_through_memory(nest, best.iname) then
     out[#out + 1] = {take = function() return self:make_parts(nest) end}
   end
@@ -166,57 +166,6 @@ function Device:distribute(loop)
   end
   self.script, self.facts = own, facts
   return false
-end
-
--- A sum that reads what later iterations overwrite: of a copy made before, they read at once.
-function Device:copy_before(nest)
-  local facts, inames, in_order = self.facts, {}, 0
-  if #nest.loop.ids ~= 1 or #nest.rest == 0 then return false end
-  for _, each in ipairs(nest.chain) do
-    inames[#inames + 1] = each
-    if not facts.loop[each].par then in_order = in_order + 1 end
-  end
-  table.move(nest.rest, 1, #nest.rest, #inames + 1, inames)
-  local id, written = nest.loop.ids[1], nil
-  for _, access in ipairs(facts.accesses[id]) do
-    if access.write and #access.index > 0 then written = access end
-  end
-  if in_order == 0 or not written then return false end
-  local params = {}
-  for axis in ipairs(written.index) do params[axis] = "at_" .. axis end
-  local name = self:fresh_name(written.variable .. "_before")
-  local why = ("sums read `%s` as it was: of a copy, `%s` may run at once"):format(
-    written.variable, table.concat(nest.chain, "`, `"))
-  local place = ("%s[%s]"):format(written.variable, table.concat(params, ", "))
-  local done = self.script:try(why, "extract_subst", name, place, params, "id:" .. id)
-    and self.script:try(why, "precompute", name, inames, {temporary_name = name .. "_copy"})
-    and self.script:try(why, "set_temporary_address_space", name .. "_copy", "global")
-  if not done then return false end
-  self:look()
-  for _, each in ipairs(nest.chain) do
-    if not self.facts.loop[each].par then
-      self.facts = facts
-      return false
-    end
-  end
-  for _, each in ipairs(self.facts.inside[""]) do
-    if not facts.loop[each] then self:nest(each) end  -- of the copy
-  end
-  self:nest(nest.loop.iname)
-  return true
-end
-
--- A name that no array, rule or loop has.
-function Device:fresh_name(name)
-  local known = {}
-  for _, list in ipairs{self.script.knl.args, self.script.knl.temporaries, self.script.knl.rules} do
-    for _, each in ipairs(list) do known[each.name] = true end
-  end
-  local out, n = name, 1
-  while known[out] or known[out .. "_copy"] do
-    out, n = name .. "_" .. n, n + 1
-  end
-  return out
 end
 
 -- Cuts a loop before and behind the iteration that the others depend on, or it on them, so that

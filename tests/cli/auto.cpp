@@ -83,13 +83,40 @@ TEST_CASE("auto: threads share what goes outside of loops in order") {
   f.write("k.loop",
           "kernel triangle(m: int32, n: int32, a: in float64[m, m], b: inout float64[m, n])\n"
           "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
-          "domain {[k]: i < k < m}\n"
-          "b[i, j] = b[i, j] + sum(k, a[k, i]*b[k, j])\n");
+          "domain {[k]: 0 <= k < i}\n"
+          "b[i, j] = b[i, j] - sum(k, a[i, k]*b[k, j])\n");
   CHECK(tool("auto k.loop -o k.lua --target openmp -p n=1200 -p m=1000", f.str()).status == 0);
   CHECK(has(f.read("k.lua"), "lp.prioritize_loops(triangle, {\"j_outer\", \"i\"})"));
   const Outcome run = tool(
       "run k.loop -t k.lua --target openmp -p n=301 -p m=23 --verify --quiet --no-db", f.str());
   CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+}
+
+TEST_CASE("auto: sums read a copy of what later iterations overwrite, if that is all there is") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel above(m: int32, n: int32, a: in float64[m, m], b: inout float64[m, n])\n"
+          "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
+          "domain {[k]: i < k < m}\n"
+          "b[i, j] = b[i, j] + sum(k, a[k, i]*b[k, j])\n"
+          "kernel around(m: int32, n: int32, a: in float64[m, m], b: inout float64[m, n])\n"
+          "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
+          "domain {[k]: 0 <= k < m}\n"
+          "b[i, j] = b[i, j] + sum(k, a[k, i]*b[k, j])\n");
+  for (const char* target : {"c", "openmp"}) {
+    CAPTURE(target);
+    const std::string of = std::string(" --target ") + target;
+    CHECK(tool("auto k.loop -o k.lua -p n=1200 -p m=1000" + of, f.str()).status == 0);
+    CHECK(has(f.read("k.lua"), "above = lp.precompute(above, \"b_before\""));
+    CHECK(!has(f.read("k.lua"), "around = lp.precompute"));
+    for (const char* name : {"above", "around"}) {
+      const Outcome run =
+          tool("run k.loop -t k.lua -p n=61 -p m=23 --verify --quiet --no-db --kernel " +
+                   std::string(name) + of,
+               f.str());
+      CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+    }
+  }
 }
 
 TEST_CASE("auto: several kernels have knobs of their own") {

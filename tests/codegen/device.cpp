@@ -357,19 +357,15 @@ TEST_CASE("devices: nests whose groups have other shapes are kernels of their ow
   CHECK(kernels(code(two_nests(16), Target::Cuda, kTwoNests)) == 1);   // 16 in 16 by 16
   CHECK(kernels(code(two_nests(64), Target::Cuda, kTwoNests)) == 2);   // 64 by 16 would be idle
   CHECK(kernels(code(two_nests(128), Target::Cuda, kTwoNests)) == 2);  // 128 by 16 are too many
-  const std::string reads_the_same = code(R"(
+  const std::string reads_the_same = code(
+      R"(
 kernel sums(n: int32, a: in float64[n, n], rows: out float64[n], columns: out float64[n])
 domain {[i, jo, ji]: 0 <= i < n and 0 <= ji < 128 and 0 <= ji + 128*jo < n}
 domain {[ko, ki, lo, li]: 0 <= ki < 32 and 0 <= ki + 32*ko < n and 0 <= li < 8 and 0 <= li + 8*lo < n}
 rows[i] = sum((jo, ji), a[i, ji + 128*jo])
 columns[ki + 32*ko] = sum((lo, li), a[li + 8*lo, ki + 32*ko])
 )",
-                                            Target::Cuda,
-                                            {{"i", "g.0"},
-                                             {"ji", "l.0"},
-                                             {"ko", "g.0"},
-                                             {"ki", "l.0"},
-                                             {"li", "l.1"}});
+      Target::Cuda, {{"i", "g.0"}, {"ji", "l.0"}, {"ko", "g.0"}, {"ki", "l.0"}, {"li", "l.1"}});
   CHECK(kernels(reads_the_same) == 2);
 }
 
