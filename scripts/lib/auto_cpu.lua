@@ -507,7 +507,7 @@ function Cpu:make_lanes(nest, v)
     why = ("vectors along `%s`, around the loops in it"):format(v)
   end
   if self.gangs then return self:make_gangs(nest, v, u, why) end
-  if not u and self.shared == facts.loop[v].around[#facts.loop[v].around] then
+  if not u and self.shared and self.shared == facts.loop[v].around[#facts.loop[v].around] then
     return script:try(why, "tag_inames", {[v] = "vec"})  -- all of the chunk
   end
   -- Threads that share the vectors need some each.

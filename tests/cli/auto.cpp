@@ -119,6 +119,16 @@ TEST_CASE("auto: sums read a copy of what later iterations overwrite, if that is
   }
 }
 
+TEST_CASE("auto: lanes of an outermost loop are as many as vectors have, not all of the loop") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel columns(m: int32, n: int32, a: in float64[m, n], s: out float64[n])\n"
+          "domain {[j]: 0 <= j < n}\ndomain {[i]: 0 <= i < m}\n"
+          "s[j] = sum(i, a[i, j])\n");
+  CHECK(tool("auto k.loop -o k.lua --target c -p n=2000 -p m=2000", f.str()).status == 0);
+  CHECK(has(f.read("k.lua"), "lp.split_iname(columns, \"j\", j_lanes, {inner_tag = \"vec\""));
+}
+
 TEST_CASE("auto: several kernels have knobs of their own") {
   const Folder f;
   f.write("k.loop", std::string(kProductText) +
