@@ -87,7 +87,7 @@ void add_own_schedules(CLI::App& command, std::shared_ptr<OwnSchedules>& wanted)
       .add_option("--auto-limit", o->seconds,
                   "with --auto: seconds after which a kernel keeps its own order")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1e-9, 1e9, "POSITIVE"))
       ->capture_default_str()
       ->needs(all);
   command
