@@ -5,6 +5,7 @@
 #include "core/model/lookup.h"
 #include "core/order/distribution.h"
 #include "core/rewrite/loop_body.h"
+#include "core/rewrite/loop_bounds.h"
 #include "core/rewrite/own_loops.h"
 #include "core/sets/budget.h"
 #include "transforms/new_inames.h"
@@ -99,6 +100,27 @@ class NamesStay {
   std::map<std::string, int> known_;
 };
 
+/// What became of the iname.
+std::string renamed(const InameCopies& copies, const std::string& iname) {
+  const auto at = std::find_if(copies.begin(), copies.end(),
+                               [&](const auto& pair) { return pair.first == iname; });
+  return at == copies.end() ? iname : at->second;
+}
+
+/// Conditions that all statements of the loop share become its bounds, and the same for loops in
+/// it.
+void bound(Kernel& k, const std::string& iname) {
+  const LoopBody body(k, iname);
+  std::set<std::string> own;
+  for (const std::size_t n : body.members()) own.merge(body.own(n));
+  for (const std::string& each : own) {
+    const LoopBody inside(k, each);
+    std::set<std::string> loops;
+    for (const std::size_t n : inside.members()) loops.merge(inside.own(n));
+    take_conditions_as_bounds(k, each, loops);
+  }
+}
+
 }  // namespace
 
 Kernel distribute_loops(const Kernel& k, const std::string& iname, const std::vector<Match>& groups,
@@ -149,6 +171,7 @@ Kernel distribute_loops(const Kernel& k, const std::string& iname, const std::ve
       if (const InameTag* tag = k.tag(from)) out.iname_tags[to] = *tag;
   }
   sort_list(out, group);
+  for (const InameCopies& own : copies) bound(out, renamed(own, iname));
   return reordered(k, std::move(out), o.proof);
 }
 
@@ -160,7 +183,8 @@ const Op distribute_loops_op{
 Each group selects statements as `within` does elsewhere; the loops run in the order of the groups, and
 statements in none of them come last. Without groups there are as many as the dependences allow, and
 nothing happens where all statements have to stay together. Loops within the loop, and of reductions,
-that several groups share are distributed along with it. The first group keeps the names; the others
+that several groups share are distributed along with it. Conditions that all statements of a new loop
+share become its bounds. The first group keeps the names; the others
 get them with a number, or each group has its own with `suffixes`. The copies keep the tags.
 
 Refuses a group against a dependence, with two instances that would change places; a statement in two

@@ -17,6 +17,7 @@ namespace moonloop {
 GuardedTerms::Instances GuardedTerms::instances(const std::vector<std::string>& around,
                                                 const std::vector<std::string>& reduced) const {
   Instances out;
+  out.around = around;
   out.loops = around;
   out.loops.insert(out.loops.end(), reduced.begin(), reduced.end());
   out.old = domain_of(before_, out.loops);
@@ -98,9 +99,20 @@ Expr GuardedTerms::parts(const Expr& e, const std::set<std::string>& most) {
 }
 
 Expr GuardedTerms::rule(const Expr& e, const std::set<std::string>& used) {
-  const std::vector<std::string> params = in_order_of_subscripts(e, used);
+  std::vector<std::string> params = in_order_of_subscripts(e, used);
+  const std::size_t own_loops = params.size();
+  for (const std::string& i : is_.around)
+    if (!used.contains(i) && !rounded_.contains(i)) params.push_back(i);
+  const auto condition_for = [&] {
+    return coalesce(gist(to_dims(is_.old, params), to_dims(is_.all, params)));
+  };
+  Set condition = condition_for();
+  const std::size_t all = params.size();
+  for (std::size_t d = all; d-- > own_loops;)  // of other loops around, those that bound it
+    if (!yes(isl_set_involves_dims(condition.get(), isl_dim_set, unsigned(d), 1)))
+      params.erase(params.begin() + std::ptrdiff_t(d));
+  if (params.size() < all) condition = condition_for();
   const Set own = to_dims(is_.old, params);
-  const Set condition = coalesce(gist(own, to_dims(is_.all, params)));
   if (yes(isl_set_plain_is_universe(condition.get()))) return e;
   Exprs args;
   for (const std::string& i : params) args.push_back(var(i, e.at()));
@@ -152,22 +164,64 @@ bool GuardedTerms::reads_array(const Expr& e) const {
   return found;
 }
 
-/// What is written in loops around the instruction is there for its old instances only; other
-/// elements that these read are the same for all instances.
+/// What is written in loops around the instruction is there for its old instances only, unless the
+/// term reads other elements in the same iteration of the loops that stay as they are; elements
+/// that these loops do not write are the same for all instances.
 bool GuardedTerms::reads_changing(const Expr& e, const Instruction& insn) const {
   std::set<std::string> read;
   collect_reads(e, read);
-  const auto is_beside = [&](const Instruction& other) {
-    return std::none_of(other.inames.begin(), other.inames.end(),
-                        [&](const std::string& i) { return insn.inames.contains(i); });
+  for (const InsnPtr& i : before_.instructions) {
+    const bool is_beside = std::none_of(i->inames.begin(), i->inames.end(), [&](const auto& name) {
+      return insn.inames.contains(name);
+    });
+    if (is_beside && i->id != insn.id) continue;
+    std::set<std::string> written = writes(*i);
+    std::erase_if(written, [&](const std::string& w) { return !read.contains(w); });
+    for (const std::string& w : written)
+      if (may_read_written(e, w, insn, *i)) return true;
+  }
+  return false;
+}
+
+/// Whether the term may read an element of the array that `writer` writes while loops around both
+/// that are not rounded up stand still.
+bool GuardedTerms::may_read_written(const Expr& e, const std::string& array,
+                                    const Instruction& insn, const Instruction& writer) const {
+  if (writer.kind != InsnKind::Assign) return true;
+  std::vector<std::string> shared;
+  for (const std::string& i : insn.inames)
+    if (writer.inames.contains(i) && !rounded_.contains(i)) shared.push_back(i);
+  const std::vector<std::string> inames(writer.inames.begin(), writer.inames.end());
+  const auto elements = [&](const Exprs& index, const Set& instances) -> std::optional<Set> {
+    std::vector<std::string> all = dim_names(instances), kept = shared;
+    Exprs at;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      kept.push_back("at " + std::to_string(d));
+      at.push_back(Expr(Compare{CompareOp::Eq, var(kept.back()), index[d]}));
+    }
+    all.insert(all.end(), kept.begin() + std::ptrdiff_t(shared.size()), kept.end());
+    const auto where = to_condition(before_, conjunction(at), all);
+    if (!where) return std::nullopt;
+    return to_dims(isl_set_intersect(to_dims(instances, all).take(), where->copy()), kept);
   };
-  return std::any_of(before_.instructions.begin(), before_.instructions.end(),
-                     [&](const InsnPtr& i) {
-                       const std::set<std::string> written = writes(*i);
-                       return !(is_beside(*i) && i->id != insn.id) &&
-                              std::any_of(written.begin(), written.end(),
-                                          [&](const std::string& w) { return read.contains(w); });
-                     });
+  bool found = false;
+  std::size_t loads = 0;
+  for_each_of<Load>(e, [&](const Load& l, const Expr&) {
+    if (l.array != array) return;
+    ++loads;
+    for (const Expr& to : writer.lhs) {
+      const Load* w = to.as<Load>();
+      if (written_name(to) != array) continue;
+      if (!w || w->index.empty() || w->index.size() != l.index.size()) {
+        found = true;
+        continue;
+      }
+      const auto ours = elements(l.index, is_.old);
+      const auto theirs = elements(w->index, domain_of(before_, inames));
+      found = found || !ours || !theirs || !yes(isl_set_is_disjoint(ours->get(), theirs->get()));
+    }
+  });
+  return found || loads == 0;
 }
 
 /// Whether it may not be evaluated for any values: divisions of integers, functions from elsewhere,

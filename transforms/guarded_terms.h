@@ -20,13 +20,16 @@ namespace moonloop {
 ///     sum(k, a_read(i, k)*b_read(k, j))
 ///
 /// Parts that read arrays and depend on some of the loops only become rules, each with the
-/// condition that concerns its loops; such a rule can be precomputed whole. Where the term is not
+/// condition that concerns its loops, and loops around that bound them; such a rule can be
+/// precomputed whole. Where the term is not
 /// certain to be neutral by its zeros, as with an infinite factor, it is as a whole under the
 /// condition of the loops of the reduction.
 class GuardedTerms {
  public:
-  /// `before` has the old instances, with all types known; `out` has all, and gets the rules.
-  GuardedTerms(const Kernel& before, Kernel& out) : before_(before), out_(out), typer_(before) {}
+  /// `before` has the old instances, with all types known; `out` has all, of the loops `rounded`,
+  /// and gets the rules.
+  GuardedTerms(const Kernel& before, Kernel& out, std::set<std::string> rounded)
+      : before_(before), out_(out), rounded_(std::move(rounded)), typer_(before) {}
 
   /// A reduction of `insn`, in the loops around it, with guarded terms. What it gives is the same
   /// for all instances around it that are old, and of no use for others. `wanted`: the type that
@@ -37,7 +40,7 @@ class GuardedTerms {
  private:
   /// The instances of a reduction's terms, by the loops around it, then its own.
   struct Instances {
-    std::vector<std::string> loops;
+    std::vector<std::string> around, loops;
     Set old, all;
     Set known;  // those of `all` that are old around the reduction
     Set added;  // those of `known` that are not old
@@ -56,6 +59,8 @@ class GuardedTerms {
   std::set<std::string> loops_in(const Expr& e) const;
   bool reads_array(const Expr& e) const;
   bool reads_changing(const Expr& e, const Instruction& insn) const;
+  bool may_read_written(const Expr& e, const std::string& array, const Instruction& insn,
+                        const Instruction& writer) const;
   bool may_trap(const Expr& e) const;
   bool is_whole(const Expr& e) const;
   Size size(const Expr& e) const;
@@ -63,6 +68,7 @@ class GuardedTerms {
 
   const Kernel& before_;
   Kernel& out_;
+  std::set<std::string> rounded_;
   Typer typer_;
 
   // Of the current reduction.

@@ -91,7 +91,8 @@ class Recognizer {
     require_any_order(k, insn, a);
     Instruction changed = insn;
     for (const std::string& i : inames_) changed.inames.erase(i);
-    Expr addend = widened(k, insn.lhs[0], a.addend);
+    const Expr taken_away = subtracted(k, insn.lhs[0], a.addend);
+    Expr addend = taken_away ? taken_away : widened(k, insn.lhs[0], a.addend);
     changed.predicates.clear();
     Exprs conditions;
     for (std::size_t p = 0; p < insn.predicates.size(); ++p)
@@ -113,9 +114,10 @@ class Recognizer {
       addend = chooses ? unless(insn.lhs[0]) : read;
     }
     const Expr reduced(Reduce{a.op, inames_, {addend}, false}, a.addend.at());
+    const Expr operand = taken_away ? Expr(Unary{UnaryOp::Sub, reduced}, a.addend.at()) : reduced;
     changed.rhs =
         accumulating_op(insn.rhs) == a.op && !a.test
-            ? with_operands(insn.rhs, {insn.lhs[0], reduced})
+            ? with_operands(insn.rhs, {insn.lhs[0], operand})
             : Expr(Call{a.op == ReduceOp::Min ? "min" : "max", {insn.lhs[0], reduced}, {}},
                    insn.rhs.at());
     Kernel out = k;
@@ -241,6 +243,23 @@ class Recognizer {
 
   static Type sum_type(const Typed& a, const Typed& b) {
     return combine(std::array{a, b}, a.type).type;
+  }
+
+  /// `x` of `v - x`, where the sum may be subtracted as well: it is of the accumulator's type,
+  /// whose values have a sign.
+  static Expr subtracted(const Kernel& k, const Expr& target, const Expr& addend) {
+    const auto* u = addend.as<Unary>();
+    if (!u || u->op != UnaryOp::Sub) return {};
+    Kernel typed = k;
+    try {
+      typed = infer_types(k);
+    } catch (const Error&) {  // some types are not known yet; the terms keep their sign
+      return {};
+    }
+    const auto t = Typer(typed).type(target);
+    if (!t || t->type.is_record() || integral(t->type)) return {};
+    const auto x = Typer(typed).type(expand_rules(typed, u->arg), t->type);
+    return x && x->type == t->type ? u->arg : Expr{};
   }
 
   /// The addend in the type in which it is added to the accumulator in each step. The rest of

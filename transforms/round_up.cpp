@@ -129,7 +129,9 @@ class RoundUp {
     const Exprs conditions = conditions_of(around);
     const Expr condition = conditions.empty() ? Expr() : conjunction(conditions);
     if (!reduced.empty()) {
-      GuardedTerms terms(*typed_, out_);
+      std::set<std::string> rounded;
+      for (const auto& [iname, multiple] : multiples_) rounded.insert(iname);
+      GuardedTerms terms(*typed_, out_, std::move(rounded));
       changed.rhs = replace_reductions(
           expand_rules(k_, insn->rhs),
           [&](const Reduce& r, const Span& at, const Exprs& needed) -> std::optional<Expr> {

@@ -9,7 +9,9 @@
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
 #include "core/rewrite/loop_body.h"
+#include "core/rewrite/loop_bounds.h"
 #include "core/rewrite/own_loops.h"
+#include "core/rewrite/removal.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 
@@ -38,7 +40,7 @@ class Cut {
 
     std::set<std::string> own;  // the loop and those in it
     for (const std::size_t n : body.members()) own.merge(body.own(n));
-    detach(own);
+    detach_loop(k_, iname_, own);
     NewInames names(k_);
     const bool renamed = !wanted.before.empty() && wanted.before != iname_;
     const std::string before = renamed ? names.take(wanted.before, "") : iname_;
@@ -58,23 +60,10 @@ class Cut {
     restrict(out, before, "<");
     restrict(out, from, ">=");
     check_nest(out, before, from);
-    return out;
+    return without_idle(without_idle(std::move(out), before), from);
   }
 
  private:
-  /// The loop and those in it, which `own` has, get a domain apart from loops around: what bounds
-  /// them bounds nothing else.
-  void detach(const std::set<std::string>& own) {
-    const auto at = static_cast<std::size_t>(k_.home_of(iname_) - k_.domains.data());
-    const Domain home = k_.domains[at];
-    std::vector<std::string> inner, outer;
-    for (const std::string& i : home.inames()) (own.contains(i) ? inner : outer).push_back(i);
-    if (outer.empty()) return;
-    k_.domains[at].set = to_dims(home.set, outer);
-    k_.domains.insert(k_.domains.begin() + std::ptrdiff_t(at) + 1,
-                      Domain{to_dims(dims_to_params(home.set, outer), inner), home.at});
-  }
-
   void check_member(const Instruction& insn) const {
     if (!insn.inames.contains(iname_))
       refuse("reduction-loop", insn.at,
@@ -182,6 +171,29 @@ class Cut {
     }
   }
 
+  /// A part without the statements that never run in it, unless none of them does.
+  Kernel without_idle(Kernel k, const std::string& part) const {
+    std::set<std::string> idle;
+    bool any = false;
+    for (const InsnPtr& i : k.instructions) {
+      if (!i->inames.contains(part)) continue;
+      const std::vector<std::string> inames(i->inames.begin(), i->inames.end());
+      Set runs = domain_of(k, inames);
+      for (const Expr& p : i->predicates)
+        if (const auto where = to_condition(k, p, inames))
+          runs = isl_set_intersect(runs.take(), where->copy());
+      if (yes(isl_set_is_empty(runs.get())))
+        idle.insert(i->id);
+      else
+        any = true;
+    }
+    if (!any || idle.empty()) return k;
+    std::set<std::string> loops;
+    for (const InsnPtr& i : k.instructions)
+      if (idle.contains(i->id)) loops.merge(all_inames(k, *i));
+    return without_idle_domains(without_instructions(k, idle), loops);
+  }
+
   /// The loops around each instruction are those that it had, and the copies come next.
   void check_nest(const Kernel& out, const std::string& before, const std::string& from) const {
     const auto kinds = [&](const Kernel& k) {
@@ -225,7 +237,8 @@ const Op split_at_op{
                                                       for j of those >= k: s(k, j)
 
 The order stays; but a part may be parallel where the whole loop is not, since some iteration alone
-depends on the others. The instructions of the loop are copied for the second one.
+depends on the others. The instructions of the loop are copied for the second one; those that never
+run in a part are left out of it, unless this is all that the part has.
 
 Refuses loops that have tags, loops of reductions, and a value that is not affine in loops around and
 parameters.)",

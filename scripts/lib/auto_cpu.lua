@@ -1,6 +1,7 @@
 -- Schedules for processors: loops along memory innermost, lanes of vectors, blocks of results in
 -- registers, threads. For moonloop.auto alone.
 local Facts = require "moonloop.auto_facts"
+local Recurrence = require "moonloop.auto_recurrence"
 local cut_time = require "moonloop.auto_time"
 local with_scans = require "moonloop.auto_scan"
 
@@ -83,9 +84,9 @@ function Cpu:nest(iname)
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end
+  if self:copies_or_blocks(loop) then return end
   if self:share_statements(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
-  if self:attempt(function() return self:copy_before(loop) end) then return end
   for _, way in ipairs(self:ways(loop)) do
     if self:attempt(way.take) then return end
   end
@@ -116,6 +117,13 @@ function Cpu:tiles_in_time(loop)
   for _, each in ipairs(self.facts.inside[step] or {}) do self:nest(each) end
   self.facts, self.threads = facts, threads
   return true
+end
+
+-- Of a loop whose sums read what it writes: copies of what later iterations overwrite, or blocks
+-- where earlier iterations compute it.
+function Cpu:copies_or_blocks(loop)
+  return self:attempt(function() return self:copy_before(loop) end)
+    or self:attempt(function() return Recurrence.blocks(self, loop, {32, 64, 128}, 64) end)
 end
 
 -- Whether the statements of a loop have all loops in common.

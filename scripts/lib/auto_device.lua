@@ -3,6 +3,7 @@
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
+local Recurrence = require "moonloop.auto_recurrence"
 local Rows = require "moonloop.auto_rows"
 local Wave = require "moonloop.auto_wave"
 
@@ -39,7 +40,9 @@ function Device:nest(iname)
     local chain = facts:chain(loop)
     local nest = {loop = loop, chain = chain, deep = facts:deepest(loop),
                   rest = facts:rest(loop, chain)}
-    if self:attempt(function() return Rows.one_group(self, loop) end)
+    if self:copies_or_blocks(loop)
+        or self:attempt(function() return self:wave_by_wave(loop) end)
+        or self:attempt(function() return Rows.one_group(self, loop) end)
         or self:attempt(function() return Rows.make(self, nest) end) then
       return
     end
@@ -198,20 +201,38 @@ function Device:make_parts(nest)
   return false
 end
 
+-- One group runs waves of a loop whose sums read its results: in each wave, all terms of one result.
+function Device:wave_by_wave(loop)
+  if loop.par or not Recurrence.reads_its_results(self.facts, loop, 1) then return false end
+  if not self:unfold(loop) then return false end
+  loop = self.facts.loop[loop.iname]
+  local trial, inside, wave = Wave.make(self.script, self.facts, loop, self.params)
+  if not trial then return false end
+  local facts = self.facts
+  self.script, self.facts = trial, inside
+  local done = Rows.one_group(self, inside.loop[wave])
+  self.facts = facts
+  return done
+end
+
+-- Sums in a loop become loops like others.
+function Device:unfold(loop)
+  local why = ("terms are added one by one: `%s` may go inside"):format(loop.iname)
+  if not self.script:try(why, "unfold_reduction", "id:" .. table.concat(loop.ids, " or id:")) then
+    return false
+  end
+  self:look()
+  return self.facts.loop[loop.iname] ~= nil
+end
+
 -- Runs what is in the waves of a loop on the device, unless its loops do anyway.
 function Device:make_waves(nest)
   if Wave.run_at_once(self.facts, nest.loop.ids, nest.loop.iname) then return false end
   local own, facts = self.script, self.facts
-  local sums = ("terms are added one by one: `%s` may go inside"):format(nest.loop.iname)
-  local unfolded = own:fork()
-  if unfolded:try(sums, "unfold_reduction", "id:" .. table.concat(nest.loop.ids, " or id:")) then
-    self.script = unfolded
-    self:look()
-    local loop = self.facts.loop[nest.loop.iname]
-    if loop and self:take_waves(loop) then
-      self.facts = facts
-      return true
-    end
+  self.script = own:fork()
+  if self:unfold(nest.loop) and self:take_waves(self.facts.loop[nest.loop.iname]) then
+    self.facts = facts
+    return true
   end
   self.script, self.facts = own, facts
   local done = self:take_waves(nest.loop)

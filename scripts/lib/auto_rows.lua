@@ -2,6 +2,7 @@
 -- results; loops in order that one group runs by itself. For moonloop.auto alone.
 local Blocks = require "moonloop.auto_blocks"
 local Facts = require "moonloop.auto_facts"
+local Script = require "moonloop.auto_script"
 
 local Rows = {}
 
@@ -158,21 +159,63 @@ local function keep_arrays(device, why, loop)
   return true
 end
 
+-- How many accesses in the loop `x` step far through memory along `iname`.
+local function far_along(facts, x, iname)
+  local out = 0
+  for _, id in ipairs(facts.loop[x].ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      if Facts.stride(access, iname) == "far" then out = out + 1 end
+    end
+  end
+  return out
+end
+
+-- The loop right in `x` that runs at once with it; nothing where there is another one.
+local function second_of(facts, x)
+  local inside = facts.inside[x] or {}
+  local y = inside[1]
+  if #inside == 1 and facts.loop[y].par and not facts.reduced[y] and facts.trips[y] ~= 1
+      and not facts.reduced[x] then
+    return y
+  end
+end
+
 -- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
 -- takes less time than a launch.
 function Rows.one_group(device, loop)
   local facts, script = device.facts, device.script
   local lanes = loop.par and {} or short_lanes(facts, loop.iname)
   if #lanes == 0 then return false end
-  local longest = 0
-  for _, each in ipairs(lanes) do longest = math.max(longest, facts.trips[each]) end
-  if longest < kShortRow then return false end
-  local size = 64
-  while size < 1024 and 2*size < longest do size = 2*size end
-  local items = script:knob(loop.iname .. "_items", {64, 128, 256, 512, 1024}, size)
-  local why = ("`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
+  local longest, most, second = 0, 0, {}
   for _, each in ipairs(lanes) do
-    if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
+    second[each] = second_of(facts, each)
+    local trips = facts.trips[each]
+    longest, most = math.max(longest, trips), math.max(most, trips*(facts.trips[second[each]] or 1))
+  end
+  if longest < kShortRow then return false end
+  local why = ("`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
+  local two = most > longest
+  local size = two and 256 or 64
+  while size < 1024 and 2*size < (two and most // 16 or longest) do size = 2*size end
+  local items = script:knob(loop.iname .. "_items", {64, 128, 256, 512, 1024}, size)
+  local rows = Script.computed("%s//32", {items}, function(n) return n // 32 end)
+  for _, each in ipairs(lanes) do
+    local y = second[each]
+    if y then
+      local across, along = each, y
+      if far_along(facts, each, y) > far_along(facts, each, each) then across, along = y, each end
+      if not device:split(why, across, rows, {inner_tag = "l.1"})
+          or not device:split(why, along, 32, {inner_tag = "l.0"}) then
+        return false
+      end
+    elseif facts.trips[each] ~= 1 then
+      local inner = two and device:fresh(each .. "_in") or nil
+      local options = two and {inner_iname = inner} or {inner_tag = "l.0"}
+      if not device:split(why, each, items, options)
+          or two and not device:split(why, inner, 32, {outer_tag = "l.1", inner_tag = "l.0"}) then
+        return false
+      end
+    end
   end
   return keep_arrays(device, why, loop)
 end

@@ -81,17 +81,22 @@ end
 
 local Wave = {}
 
--- Whether each instruction of the list has a parallel loop around it within that loop.
+-- Whether each instruction of the list that runs more than once within that loop has a parallel loop
+-- around it there, and some instruction does.
 function Wave.run_at_once(facts, ids, within)
+  local any = false
   for _, id in ipairs(ids) do
-    local found = false
+    local found, often = false, false
     for _, each in ipairs(facts.loops) do
-      found = found or each.par and Facts.contains(each.around, within)
-        and facts.instruction[id].around[each.iname] and facts.trips[each.iname] ~= 1
+      if Facts.contains(each.around, within) and facts.instruction[id].around[each.iname]
+          and facts.trips[each.iname] ~= 1 then
+        found, often = found or each.par, true
+      end
     end
-    if not found then return false end
+    if often and not found then return false end
+    any = any or found
   end
-  return true
+  return any
 end
 
 -- Makes the waves of a loop the outer one, with each statement in loops of its own where that makes

@@ -63,7 +63,7 @@ TEST_CASE("recognize_reduction: every operation, in any position") {
   };
   CHECK(of("a[i, k] + c[i]") == "c[i] = c[i] + sum(k, a[i, k])");
   CHECK(of("c[i] + a[i, k] + 2") == "c[i] = c[i] + sum(k, a[i, k] + 2)");
-  CHECK(of("c[i] - a[i, k]") == "c[i] = c[i] + sum(k, -a[i, k])");
+  CHECK(of("c[i] - a[i, k]") == "c[i] = c[i] - sum(k, a[i, k])");
   CHECK(of("c[i]*a[i, k]*2") == "c[i] = c[i]*product(k, a[i, k]*2)");
   CHECK(of("min(a[i, k], c[i])") == "c[i] = min(c[i], reduce(min, k, a[i, k]))");
   CHECK(of("max(c[i], a[i, k])") == "c[i] = max(c[i], reduce(max, k, a[i, k]))");
