@@ -7,6 +7,8 @@
 #include "core/expr/parse_expr.h"
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/rewrite/loop_body.h"
+#include "core/rewrite/loop_bounds.h"
 #include "core/sets/bounded.h"
 #include "core/sets/coalesce.h"
 #include "transforms/registry.h"
@@ -39,6 +41,7 @@ class Tiles {
       refuse("tagged-iname", k.at, "`{}` is tagged `{}`; tile first, then tag", iname, tag->text);
     if (tile_.empty()) tile_ = k.fresh_name(iname + "_tile");
     require_new_name(k, tile_);
+    part_domain();
     read(along);
   }
 
@@ -71,6 +74,24 @@ class Tiles {
   }
 
  private:
+  /// What bounds the loop gets a domain of its own where other instructions are in loops that share
+  /// it.
+  void part_domain() {
+    const Names home = k_.home_of(iname_)->inames();
+    const bool shared =
+        std::any_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& insn) {
+          const std::set<std::string> used = all_inames(k_, *insn);
+          return !insn->inames.contains(iname_) &&
+                 std::any_of(home.begin(), home.end(),
+                             [&](const std::string& i) { return used.contains(i); });
+        });
+    if (!shared) return;
+    const LoopBody body(k_, iname_);
+    std::set<std::string> own;
+    for (const std::size_t n : body.members()) own.merge(body.own(n));
+    if (own.contains(iname_)) detach_loop(k_, iname_, own);
+  }
+
   // ---- What is asked for ------------------------------------------------------------------------
 
   void read(const AlongByInstruction& along) {
@@ -228,7 +249,7 @@ class Tiles {
     return isl_set_intersect(points.copy(), to_dims(dims_to_params(with, others), dims).take());
   }
 
-  const Kernel& k_;
+  Kernel k_;
   const std::string& iname_;
   std::string tile_;
   std::int64_t size_;

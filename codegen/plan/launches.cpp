@@ -351,16 +351,28 @@ class Cutter {
     std::vector<int> both = open.insns;
     both.insert(both.end(), insns.begin(), insns.end());
     if (items_of(both) <= std::max(items_of(open.insns), items_of(insns))) return false;
-    std::set<std::string> kept;
-    for (int i : insns)
+    return !hands_on(open);
+  }
+  /// Whether what a group keeps to itself has to reach statements that are not in the kernel yet.
+  bool hands_on(const Open& open) {
+    const auto kept_by = [&](int i) {
+      std::set<std::string> out;
       for (const StatementAccess& t : hardware_conflicts_.accesses(i))
         if (k_.find_temporary(t.variable) && !plan_.lies_in(t.variable, AddressSpace::Global))
-          kept.insert(t.variable);
-    return std::none_of(open.insns.begin(), open.insns.end(), [&](int i) {
-      const auto& all = hardware_conflicts_.accesses(i);
-      return std::any_of(all.begin(), all.end(),
-                         [&](const StatementAccess& t) { return kept.contains(t.variable); });
-    });
+          out.insert(t.variable);
+      return out;
+    };
+    std::set<std::string> kept;
+    for (int i : open.insns) kept.merge(kept_by(i));
+    if (kept.empty()) return false;
+    const std::set<int> inside(open.insns.begin(), open.insns.end());
+    for (int i = 0; i < int(k_.instructions.size()); ++i) {
+      if (inside.contains(i)) continue;
+      const std::set<std::string> own = kept_by(i);
+      if (std::any_of(own.begin(), own.end(), [&](const auto& n) { return kept.contains(n); }))
+        return true;
+    }
+    return false;
   }
   /// Work-items of a group that runs the statements, as far as constants tell.
   std::int64_t items_of(const std::vector<int>& insns) const {

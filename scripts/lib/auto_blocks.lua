@@ -101,6 +101,17 @@ local function new_rules(before, after)
   return out
 end
 
+-- A name for the tile of a rule that no temporary has.
+local function tile_for(script, rule)
+  local name, known = rule.name:gsub("_read", "_tile"), {}
+  for _, each in ipairs(script.knl.temporaries) do known[each.name] = true end
+  local out, n = name, 1
+  while known[out] do
+    out, n = name .. "_of_" .. n, n + 1
+  end
+  return out
+end
+
 -- The tile of a rule that depends on the reduction and one axis lies along that axis; others are
 -- read where they are needed.
 local function stage(script, why, rule, block, axes)
@@ -112,7 +123,7 @@ local function stage(script, why, rule, block, axes)
     if axes[each] or each == block.r then swept[#swept + 1] = each end
   end
   if #swept < 2 then return true end
-  local tile = rule.name:gsub("_read", "_tile")
+  local tile = tile_for(script, rule)
   local inames = {}
   for i, each in ipairs(rule.params) do inames[i] = ("%s_%s"):format(tile, each) end
   local options = {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}
@@ -234,7 +245,7 @@ function Blocks.make_units(self, block)
                    {outer_iname = step, inner_iname = unit, outer_tag = "unr", inner_tag = "mma"})
   if not taken then return false end
   for _, rule in ipairs(rules) do
-    local tile = rule.name:gsub("_read", "_tile")
+    local tile = tile_for(script, rule)
     local axis, first
     local names, inames = {}, {}  -- of all parameters, and of those that a group runs over
     for i, each in ipairs(rule.params) do

@@ -122,6 +122,8 @@ function Device.steps_through_memory(nest, iname)
   return false
 end
 
+local kGroups = 128  -- as many run at once
+
 -- Elements of arrays that iterations may get copies of.
 local kCopies = 1 << 26
 
@@ -206,11 +208,17 @@ function Device:wave_by_wave(loop)
   if loop.par or not Recurrence.reads_its_results(self.facts, loop, 1) then return false end
   if not self:unfold(loop) then return false end
   loop = self.facts.loop[loop.iname]
-  local trial, inside, wave = Wave.make(self.script, self.facts, loop, self.params)
+  local first = Recurrence.along_terms(self, loop)
+  local trial, inside, wave = Wave.make(self.script, self.facts, loop, self.params, first)
   if not trial then return false end
+  local same = inside.loop[loop.iname]
+  if same and #same.ids > 1 and same.par
+      and trial:try("in a wave, one statement after the other", "distribute_loops", loop.iname) then
+    inside = Facts.of(trial.knl, self.params, wave)
+  end
   local facts = self.facts
   self.script, self.facts = trial, inside
-  local done = Rows.one_group(self, inside.loop[wave])
+  local done = Rows.one_group(self, inside.loop[wave]) and Rows.keep_in_local(self, wave)
   self.facts = facts
   return done
 end
@@ -277,7 +285,7 @@ end
 
 -- `v` is along memory: neighbouring work-items.
 function Device:make_grid(nest, parallel, v)
-  local script = self.script
+  local script, facts = self.script, self.facts
   local outside, inside, started = {}, {}, false
   for _, each in ipairs(nest.chain) do
     local is_parallel = Facts.contains(parallel, each)
@@ -296,7 +304,11 @@ function Device:make_grid(nest, parallel, v)
   end
   local sizes = {32, 64, 128, 256}
   local rest = Facts.without(parallel, v)
-  local size = script:knob(v .. "_items", sizes, self:fitting(v, sizes, #rest > 0 and 64 or 128))
+  local length = self:fitting(v, sizes, #rest > 0 and 64 or 128)
+  while #rest == 0 and length > sizes[1] and (facts.trips[v] or math.huge) < kGroups*length do
+    length = length // 2  -- groups for all of the device
+  end
+  local size = script:knob(v .. "_items", sizes, length)
   local why = ("a grid of work-items: neighbours along `%s`"):format(v)
   local tags = {outer_tag = "g.0", inner_tag = "l.0"}
   if not self:split(why, v, size, tags) then return false end

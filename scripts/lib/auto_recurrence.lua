@@ -110,8 +110,8 @@ local function is_apart(knl, outside, r, near, params)
   return true
 end
 
--- Blocks of the loop along the direction: gives the loop over them, or nothing where some step is
--- refused, or no sum is of blocks before alone.
+-- Blocks of the loop along the direction: gives the loop over them, and the names of loops over terms
+-- of the same block; nothing where some step is refused, or no sum is of blocks before alone.
 local function cut(device, loop, along, size)
   local script, facts = device.script, device.facts
   local sums, summing = {}, {}
@@ -130,10 +130,11 @@ local function cut(device, loop, along, size)
     of[each.id] = along[facts:instruction_of(each.id, loop.iname)]
   end
   if not script:try(why, "skewed_tiles", loop.iname, of, size, {tile_iname = block}) then return nil end
-  local near = {}
+  local near, names = {}, {}
   for _, r in ipairs(sums) do
     near[r] = device:fresh(r .. "_near")
     if not script:try(why, "split_at", r, begin_of(block, size), {from_iname = near[r]}) then return nil end
+    names[near[r]] = true
   end
   if not script:try(why, "distribute_loops", loop.iname) then return nil end
   local outside = set_of(loop.around)
@@ -146,7 +147,7 @@ local function cut(device, loop, along, size)
       if #ids == 0 or not script:try(why, "recognize_reduction", each, any_of(ids)) then return nil end
     end
   end
-  return block
+  return block, names
 end
 
 -- Cuts a loop where its block ends, unless it ends there anyway; gives whether it did.
@@ -178,6 +179,48 @@ local function part(device, block, iname, size)
   end
 end
 
+-- What the element that an instruction computes has along the direction, by instruction: an axis.
+local function axes_of(facts, loop, along)
+  local out = {}
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      for axis, index in ipairs(access.write and access.index or {}) do
+        if index == along[id] then out[id] = axis end
+      end
+    end
+  end
+  return out
+end
+
+-- The longest of the names that begins `name`, as names of copies begin.
+local function begins(names, name)
+  local best
+  for each in pairs(names) do
+    if (name == each or name:sub(1, #each + 1) == each .. "_") and (not best or #each > #best) then
+      best = each
+    end
+  end
+  return best
+end
+
+-- Along what waves of a loop in a block may be cut once its sums are unfolded: in each, all terms of
+-- the results of one value of the block's direction, and what these results need.
+function Recurrence.along_terms(device, loop)
+  local block, out = device.recurrence, {}
+  if not block then return nil end
+  for _, id in ipairs(loop.ids) do
+    for _, each in ipairs(device.facts.instruction[id].inames) do
+      if begins(block.near, each) then out[id] = each end
+    end
+    local of = begins(block.axes, id)
+    for _, access in ipairs(device.facts.accesses[id]) do
+      if access.write and of and not out[id] then out[id] = access.index[block.axes[of]] end
+    end
+    if not out[id] then return nil end
+  end
+  return out
+end
+
 -- Takes the steps, and those for what stands in the blocks; gives whether this was done. Lengths of
 -- blocks are a knob of those `sizes`, `size` if nothing else is known.
 function Recurrence.blocks(device, loop, sizes, size)
@@ -187,15 +230,17 @@ function Recurrence.blocks(device, loop, sizes, size)
     local own = device.script
     device.script = own:fork()
     local knob = device.script:knob(loop.iname .. "_panel", sizes, size)
-    local block = cut(device, loop, along, knob)
+    local block, near = cut(device, loop, along, knob)
     if block then
+      local outer = device.recurrence
+      device.recurrence = {near = near, axes = axes_of(facts, loop, along)}
       device.facts = Facts.of(device.script.knl, device.params, block)
       for _, each in ipairs(device.facts.inside[block]) do
         if not device.facts.loop[each].par then part(device, block, each, knob) end
       end
       device.facts = Facts.of(device.script.knl, device.params, block)
       for _, each in ipairs(device.facts.inside[block]) do device:nest(each) end
-      device.facts = facts
+      device.facts, device.recurrence = facts, outer
       return true
     end
     device.script = own

@@ -9,6 +9,7 @@ local Rows = {}
 local kManyRows = 1 << 14   -- rows of which a warp each fills a device
 local kShortRow = 24        -- iterations for which a work-item a row is as good
 local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
+local kLocal = 40*1024      -- bytes of local memory that a group may need for parts of an array
 local kOneGroup = 1 << 14   -- iterations that one group finishes while a kernel is launched
 
 -- Iterations of all of the loops together; nothing where that is not known.
@@ -126,17 +127,30 @@ function Rows.share_terms(device, nest, parallel, v)
   return true
 end
 
+-- How many instances of statements the loop has; nothing where that is not known.
+local function work_in(facts, iname)
+  local out = 0
+  for _, id in ipairs(facts.loop[iname].ids) do
+    local insn, own = facts.instruction[id], {}
+    for _, each in ipairs(facts.loops) do
+      local is_around = insn.around[each.iname] or Facts.contains(insn.reduction_inames, each.iname)
+      local is_inside = each.iname == iname or Facts.contains(each.around, iname)
+      if is_around and is_inside then own[#own + 1] = each.iname end
+    end
+    local instances = product(facts, own)
+    if not instances then return nil end
+    out = out + instances
+  end
+  return out
+end
+
 -- The loops right in the loop, if all run at once and one iteration of it takes no longer than a
 -- launch.
 local function short_lanes(facts, iname)
   local lanes = facts.inside[iname] or {}
   for _, each in ipairs(lanes) do
     if not at_once(facts, each) then return {} end
-    local inside = {each}
-    for _, other in ipairs(facts.loops) do
-      if Facts.contains(other.around, each) then inside[#inside + 1] = other.iname end
-    end
-    local work = product(facts, inside)
+    local work = work_in(facts, each)
     if not work or work > kOneGroup then return {} end
   end
   return lanes
@@ -155,6 +169,54 @@ local function keep_arrays(device, why, loop)
         why, "set_temporary_address_space", each.name, "global") then
       return false
     end
+  end
+  return true
+end
+
+-- Parts of arrays that one group works on all the time, in its loop: copies of these in local memory.
+function Rows.keep_in_local(device, iname)
+  local facts, script = device.facts, device.script
+  local ids, loops, known, arrays = {}, {}, {}, {}
+  local around = {}
+  for _, each in ipairs(facts.loop[iname].around) do around[each] = true end
+  for _, insn in ipairs(script.knl.instructions) do
+    if Facts.contains(insn.inames, iname) then
+      ids[#ids + 1] = insn.id
+      for _, each in ipairs(insn.inames) do
+        if not around[each] and not known[each] then
+          known[each] = true
+          loops[#loops + 1] = each
+        end
+      end
+    end
+  end
+  for _, id in ipairs(facts.loop[iname].ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      local name = access.variable
+      if not known[name] and #access.index > 0 then
+        known[name] = true
+        arrays[#arrays + 1] = name
+      end
+    end
+  end
+  for _, name in ipairs(arrays) do
+    local own = script:fork()
+    local part = device:fresh_name(name .. "_part")
+    local why = ("what the group needs of `%s` is in local memory meanwhile"):format(name)
+    local within = "id:" .. table.concat(ids, " or id:")
+    local taken = script:try(why, "buffer_array", name, loops, {within = within, temporary_name = part})
+    local size, row = 8, nil
+    for _, each in ipairs(taken and script.knl.temporaries or {}) do
+      if each.name == part then
+        for _, extent in ipairs(each.shape) do size = size*(tonumber(extent) or math.huge) end
+        row = #each.shape == 2 and tonumber(each.shape[2])
+      end
+    end
+    if row and size <= kLocal then
+      taken = script:try("rows of it are apart, past conflicts of banks", "tag_array_axes", part,
+                         ("N1, N0(pad=%d)"):format(row + 1 - row % 2))
+    end
+    if not taken or size > kLocal then device.script, script = own, own end
   end
   return true
 end

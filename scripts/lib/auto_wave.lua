@@ -101,12 +101,15 @@ end
 
 -- Makes the waves of a loop the outer one, with each statement in loops of its own where that makes
 -- loops parallel. Gives the script, what is known of the loops in a wave then, and its name; nothing
--- where some instruction has no parallel loop in any waves.
-function Wave.make(script, facts, loop, params)
+-- where some instruction has no parallel loop in any waves. `first`: a direction to look at before
+-- those of isl's schedule.
+function Wave.make(script, facts, loop, params, first)
   local wave = loop.iname .. "_wave"
   local why = ("each loop carries something, but nothing leads from one instance to another of the same "
     .. "`%s`"):format(wave)
-  for _, along in ipairs(directions(script, facts, loop)) do
+  local all = directions(script, facts, loop)
+  if first then table.insert(all, 1, first) end
+  for _, along in ipairs(all) do
     local trial = script:fork()
     if trial:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
         and trial:try(why, "prioritize_loops", {wave, table.unpack(facts:chain(loop))}) then

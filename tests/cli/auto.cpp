@@ -366,3 +366,66 @@ TEST_CASE("auto: what is wrong with its arguments") {
   f.write("t.lua", "product = lp.auto(3)\n");
   CHECK(has(tool("check k.loop -t t.lua", f.str()).err, "kernel expected, got integer"));
 }
+
+TEST_CASE("auto: sums of what earlier iterations compute are parted into blocks") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel solve(n: int32, l: inout float64[n, n], b: in float64[n], x: out float64[n])\n"
+          "domain {[p, q]: 0 <= p, q < n}\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 0 <= j < i}\n"
+          "l[p, q] = 0.5*l[p, q] + (2 if p == q else 0)\n"
+          "x[i] = (b[i] - sum(j, l[i, j]*x[j]))/l[i, i]\n"
+          "kernel factors(n: int32, a: inout float64[n, n])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 0 <= j < i}\n"
+          "domain {[k]: 0 <= k < j}\n"
+          "domain {[p]: i <= p < n}\n"
+          "domain {[q]: 0 <= q < i}\n"
+          "a[i, j] = (a[i, j] - sum(k, a[i, k]*a[k, j]))/a[j, j]\n"
+          "a[i, p] = a[i, p] - sum(q, a[i, q]*a[q, p])\n");
+  for (const char* target : {"c", "openmp", "opencl"}) {
+    CAPTURE(target);
+    const std::string of = std::string(" --target ") + target;
+    CHECK(tool("auto k.loop -o k.lua -p n=1000" + of, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    for (const char* name : {"solve", "factors"})
+      CHECK(has(script, std::string(name) + " = lp.skewed_tiles(" + name + ", \"i\", {"));
+    CHECK(has(script, "factors = lp.recognize_reduction(factors, \"q\", \"id:insn_0\")"));
+    if (of == " --target opencl") {  // a group runs what is left of a block, in local memory
+      CHECK(has(script, "solve = lp.buffer_array(solve, \"x\""));
+      CHECK(has(script, "factors = lp.buffer_array(factors, \"a\""));
+    }
+    for (const char* name : {"solve", "factors"})
+      for (const char* n : {"1", "63", "130"}) {
+        const Outcome run = tool(std::string("run k.loop -t k.lua --verify --quiet --no-db") +
+                                     " --kernel " + name + " -p n=" + n + of,
+                                 f.str());
+        CHECK_MESSAGE(has(run.out, "verify: equal"), name << " n=" << n << run.out << run.err);
+      }
+  }
+}
+
+TEST_CASE("auto: no blocks where a sum is over other values than those in order") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel recursion(n: int32, r: in float64[n], y: inout float64[n])\n"
+          "domain {[k]: 1 <= k < n}\n"
+          "domain {[i]: 0 <= i < k}\n"
+          "y[k] = 0.01*sum(i, r[k - i - 1]*y[i]**2)\n"
+          "kernel again(n: int32, a: inout float64[n, n])\n"
+          "domain {[t, j]: 0 <= t, j < n}\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "a[t, j] = a[t, j] + sum(i, a[i, j])\n");
+  CHECK(tool("auto k.loop -o k.lua --target c -p n=1000", f.str()).status == 0);
+  const std::string script = f.read("k.lua");
+  CHECK(has(script, "recursion = lp.skewed_tiles"));
+  CHECK(!has(script, "again = lp.skewed_tiles"));
+  for (const char* name : {"recursion", "again"}) {
+    const Outcome run = tool(
+        std::string("run k.loop -t k.lua --target c -p n=40 --verify --quiet --no-db --kernel ") +
+            name,
+        f.str());
+    CHECK_MESSAGE(has(run.out, "verify: equal"), name << run.out << run.err);
+  }
+}

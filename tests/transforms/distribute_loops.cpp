@@ -156,6 +156,20 @@ TEST_CASE("distribute_loops: copies keep the tags, and a team's inames stay shar
   CHECK(tree(team) == "for i\n  p  [l: l.0]\nfor i_0\n  q  [l: l.0]\n");
 }
 
+TEST_CASE("distribute_loops: conditions that a loop's statements share become its bounds") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, m: int32, a: float64[n], b: float64[n], c: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\nfor i\n"
+      "a[i] = 1 {id=p, if=i < m and 2 <= i}\nb[i] = a[i] + 1 {id=q, if=i < m}\n"
+      "c[i] = 3 {id=r}\nend\n");
+  const Kernel out = distribute_loops(k, "i", {}, {});
+  for (const char* id : {"p", "q", "r"}) CHECK(out.find_insn(id)->predicates.empty());
+  for (const int n : {0, 5, 8}) CHECK(same_values(k, out, {{"n", n}, {"m", 5}}));
+  const Kernel two = distribute_loops(k, "i", {Match::parse("id:p or id:q", {})}, {});
+  CHECK(two.find_insn("p")->predicates.size() == 1);  // not what one of them has alone
+  CHECK(same_values(k, two, {{"n", 8}, {"m", 5}}));
+}
+
 TEST_CASE("distribute_loops: what it refuses") {
   const Kernel k = stages();
   CHECK(said(k, "z") == "no iname `z` in kernel `f`; it has `i`");

@@ -193,6 +193,26 @@ TEST_CASE("round_up: what other loops write is read by parts") {
   check_same(k, {{"p", 4}, {"q", 4}, {"r", 4}});
 }
 
+TEST_CASE("round_up: elements that the same iteration does not write are read by parts") {
+  const auto update = [](const std::string& bound) {
+    return parsed(
+        "kernel f(n: int32, m: int32, a: float64[n, n])\ndomain {[b]: 0 <= b and 4*b < n}\n"
+        "domain [b] -> {[i, j]: 4*b <= i < n and 4*b <= j < 4*b + 4 and j <= i}\n"
+        "domain [b] -> {[k]: 0 <= k < " +
+        bound +
+        "}\n"
+        "for b\na[i, j] = a[i, j] - sum(k, a[i, k]*a[j, k]) {id=p}\nend\n");
+  };
+  const Kernel before = update("4*b");  // columns of blocks before
+  CHECK(rounded_text(round_up(before, {{"i", 8}, {"j", 4}, {"k", 4}})) ==
+        "a_read(i, k, b) := a[i, k] if i < n and 4*b <= i else 0\n"
+        "a_read_0(j, k) := a[j, k] if j < n else 0\n"
+        "a_sum = sum(k, a_read(i, k, b)*a_read_0(j, k))\n"
+        "a[i, j] = a[i, j] - a_sum if i < n and j <= i\n");
+  check_same(before, {{"i", 8}, {"j", 4}, {"k", 4}});
+  check_same(before, {{"i", 3}, {"j", 5}, {"k", 3}});
+}
+
 TEST_CASE("round_up: a loop with computed bounds has a condition of its own") {
   const Kernel k = parsed(
       "kernel f(n: int32, c: int32[n], y: int32[n, n])\n"

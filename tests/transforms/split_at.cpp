@@ -60,6 +60,18 @@ TEST_CASE("split_at: all that is in the loop goes along, what is around stays") 
   for (const int n : {1, 2, 5, 8}) CHECK(same_values(k, outer, {{"n", n}}));
 }
 
+TEST_CASE("split_at: statements that never run in a part are left out of it") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "for i\na[i] = 2*a[i] {id=p}\nb[i] = a[i] + 1 {id=q, if=i < 4}\nend\n");
+  const Kernel out = split_at(k, "i", "4", {"", "rest"}, {});
+  CHECK(tree(out) == "for i\n  p\n  q\nfor rest\n  p_from\n");
+  for (const int n : {0, 3, 4, 9}) CHECK(same_values(k, out, {{"n", n}}));
+  // Where none runs, the part has all of them: its loop is there for further steps.
+  const Kernel none = split_at(split_at(k, "i", "4", {"", "rest"}, {}), "i", "4", {"", "more"}, {});
+  CHECK(tree(none).find("for more\n  p_from_0\n  q_from\n") != std::string::npos);
+}
+
 TEST_CASE("split_at: a kernel whose steps moved instances") {
   const Kernel k = nest();
   Kernel out = apply(k, "split_iname", {text("l"), number(3)});
