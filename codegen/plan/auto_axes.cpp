@@ -48,8 +48,8 @@ Group group_of(const Kernel& k) {
   return out;
 }
 
-/// The work-group of the instructions that share a loop over groups with one of them; nothing where
-/// these use no axis.
+/// The work-group of the instructions that share a loop over groups with one of them, or where it
+/// is in none, an array that a group keeps; nothing where these use no axis.
 class GroupsOfNests {
  public:
   std::optional<Group> of(const Kernel& k, const Instruction& insn) {
@@ -70,12 +70,31 @@ class GroupsOfNests {
   }
 
  private:
-  static bool share_groups(const Kernel& k, const Instruction& a, const Instruction& b) {
-    return std::any_of(a.inames.begin(), a.inames.end(), [&](const std::string& i) {
+  bool share_groups(const Kernel& k, const Instruction& a, const Instruction& b) {
+    bool any = false;
+    for (const std::string& i : a.inames) {
       const InameTag* tag = k.tag(i);
-      return tag && tag->kind == TagKind::Group && b.inames.count(i) > 0;
-    });
+      if (!tag || tag->kind != TagKind::Group) continue;
+      if (b.inames.count(i) > 0) return true;
+      any = true;
+    }
+    return !any && share_array(k, a, b);
   }
+  bool share_array(const Kernel& k, const Instruction& a, const Instruction& b) {
+    const std::set<std::string>&x = kept(k, a), &y = kept(k, b);
+    return std::any_of(x.begin(), x.end(), [&](const std::string& n) { return y.contains(n); });
+  }
+  const std::set<std::string>& kept(const Kernel& k, const Instruction& insn) {
+    const auto [at, is_new] = kept_.try_emplace(insn.id);
+    if (!is_new) return at->second;
+    for (const Access& access : accesses_of(insn, k)) {
+      const Temporary* t = k.find_temporary(access.variable);
+      if (t && !access.index.empty() && t->space != AddressSpace::Global)
+        at->second.insert(access.variable);
+    }
+    return at->second;
+  }
+  std::map<std::string, std::set<std::string>> kept_;  // by instruction
   std::map<std::string, Expr> lengths_;  // a loop with a tag keeps its domain
 };
 

@@ -107,6 +107,7 @@ function Device:ways(loop)
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end
     out[#out + 1] = {take = function() return Rows.share_terms(self, nest, parallel, best.iname) end}
+    out[#out + 1] = {take = function() return Rows.share_sums(self, nest, best.iname) end}
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
   if not best then out[#out + 1] = {take = function() return self:make_waves(nest) end} end

@@ -92,6 +92,17 @@ function Rows.make(device, nest)
   return take_groups(device, why, rows, per_group)
 end
 
+-- How many accesses in the loop `x` step far through memory along `iname`.
+local function far_along(facts, x, iname)
+  local out = 0
+  for _, id in ipairs(facts.loop[x].ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      if Facts.stride(access, iname) == "far" then out = out + 1 end
+    end
+  end
+  return out
+end
+
 -- Work-items share the terms of each of few results, which are neighbours along `v`.
 function Rows.share_terms(device, nest, parallel, v)
   local facts, script = device.facts, device.script
@@ -125,6 +136,34 @@ function Rows.share_terms(device, nest, parallel, v)
     if not script:try(why, "tag_inames", tag) then return false end
   end
   return true
+end
+
+-- Each iteration of parallel loops, in which others run in order around sums, is a warp's, whose
+-- work-items share the terms: neighbours along `v` would be far apart in memory.
+function Rows.share_sums(device, nest, v)
+  local facts, script = device.facts, device.script
+  local rows, in_order = {}, false
+  for _, each in ipairs(nest.chain) do
+    if facts.loop[each].par and facts.trips[each] ~= 1 then
+      if in_order then return false end
+      rows[#rows + 1] = each
+    else
+      in_order = in_order or #rows > 0
+    end
+  end
+  local longest, far = 0, 0
+  for _, each in ipairs(nest.rest) do
+    if not facts.reduced[each] then return false end
+    longest = math.max(longest, facts.trips[each] or kManyRows)
+    far = far + far_along(facts, nest.loop.iname, each)
+  end
+  local across = far_along(facts, nest.loop.iname, v)
+  if not in_order or #rows == 0 or longest < kShortRow or across == 0 or far > across then return false end
+  local why = ("a warp computes each `%s`: its work-items share the terms of sums"):format(rows[#rows])
+  for _, each in ipairs(nest.rest) do
+    if not device:split(why, each, 32, {inner_tag = "l.0"}) then return false end
+  end
+  return take_groups(device, why, rows, script:knob(rows[#rows] .. "_rows", {1, 2, 4, 8}, 4))
 end
 
 -- How many instances of statements the loop has; nothing where that is not known.
@@ -219,17 +258,6 @@ function Rows.keep_in_local(device, iname)
     if not taken or size > kLocal then device.script, script = own, own end
   end
   return true
-end
-
--- How many accesses in the loop `x` step far through memory along `iname`.
-local function far_along(facts, x, iname)
-  local out = 0
-  for _, id in ipairs(facts.loop[x].ids) do
-    for _, access in ipairs(facts.accesses[id]) do
-      if Facts.stride(access, iname) == "far" then out = out + 1 end
-    end
-  end
-  return out
 end
 
 -- The loop right in `x` that runs at once with it; nothing where there is another one.
