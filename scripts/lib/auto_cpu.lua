@@ -123,7 +123,7 @@ end
 -- where earlier iterations compute it.
 function Cpu:copies_or_blocks(loop)
   return self:attempt(function() return self:copy_before(loop) end)
-    or self:attempt(function() return Recurrence.blocks(self, loop, {32, 64, 128}, 64) end)
+    or self:attempt(function() return Recurrence.blocks(self, loop) end)
 end
 
 -- Whether the statements of a loop have all loops in common.

@@ -221,10 +221,10 @@ function Recurrence.along_terms(device, loop)
   return out
 end
 
--- Takes the steps, and those for what stands in the blocks; gives whether this was done. Lengths of
--- blocks are a knob of those `sizes`, `size` if nothing else is known.
-function Recurrence.blocks(device, loop, sizes, size)
-  local facts = device.facts
+-- Takes the steps, and those for what stands in the blocks; gives whether this was done.
+function Recurrence.blocks(device, loop)
+  local facts, sizes, size = device.facts, {8, 16, 32, 64, 128}, 64
+  while size > 8 and 16*size > (facts.trips[loop.iname] or math.huge) do size = size // 2 end
   if loop.par or not Recurrence.reads_its_results(facts, loop, kTerms) then return false end
   for _, along in ipairs(directions(device.script, loop)) do
     local own = device.script

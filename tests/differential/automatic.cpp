@@ -15,6 +15,7 @@
 #include "tests/differential/random_kernel.h"
 #include "tests/differential/random_memory.h"
 #include "tests/differential/random_records.h"
+#include "tests/differential/random_recurrences.h"
 #include "tests/differential/random_reductions.h"
 #include "tests/differential/random_scans.h"
 #include "transforms/registry.h"
@@ -35,6 +36,7 @@ Opening random_opening(Random& random, std::uint64_t seed) {
   if (choice >= 25 && choice < 30) opening.steps.clear();  // it is to find them
   if (choice >= 30 && choice < 50) opening.text = with_layouts(seed, opening.text);
   if (choice >= 50 && choice < 70) opening.text = random_reductions(random, name);
+  if (choice >= 85) opening.text = random_recurrences(random, name);
   return opening;
 }
 
@@ -56,7 +58,7 @@ std::optional<Pair> scheduled(std::uint64_t seed, Target target, std::vector<Pro
     generate(out.original, target);
   } catch (const Error&) { return std::nullopt; }
   std::map<std::string, std::int64_t> params;  // what `auto` is told, not what is run
-  if (random.chance(50)) params["n"] = random.chance(50) ? 1000 : 12;
+  if (random.chance(50)) params["n"] = random.chance(50) ? 1000 : random.chance(50) ? 128 : 12;
   std::string script;
   try {
     Automatic a = automatic(out.original, target, {.params = params}, {});
