@@ -6,6 +6,7 @@
 #pragma GCC diagnostic pop
 
 #include "frontends/fortran/flang_arguments.h"
+#include "frontends/fortran/flang_moved.h"
 #include "frontends/fortran/procedures.h"
 
 // Statements that stay Fortran: a routine of the interface has the statement as it is, with the
@@ -23,7 +24,12 @@ struct NamesInStatement {
   template <typename T>
   void Post(const T&) {}
   void Post(const fp::Name& n) {
-    if (n.symbol) all.push_back(&n);
+    if (!n.symbol) return;
+    all.push_back(&n);
+    if (changing > 0) passed.push_back(&n.symbol->GetUltimate());
+  }
+  void Post(const fp::LoopControl::Bounds& b) {
+    if (const fp::Name& n = b.name.thing; n.symbol) counters.push_back(&n.symbol->GetUltimate());
   }
   void Post(const fp::Variable& v) { assigned.push_back(&v); }
   void Post(const fp::IoImpliedDoControl& c) {
@@ -34,6 +40,11 @@ struct NamesInStatement {
     objects.push_back(&o);
     return true;
   }
+  bool Pre(const fp::Call& c) {
+    changing += may_change_arguments(c);
+    return true;
+  }
+  void Post(const fp::Call& c) { changing -= may_change_arguments(c); }
   bool Pre(const fp::Format& f) {
     if (const auto* label = std::get_if<fp::Label>(&f.u)) format = *label;
     return true;
@@ -45,30 +56,57 @@ struct NamesInStatement {
 
   std::vector<const fp::Name*> all;
   std::vector<const fp::Variable*> assigned;
-  std::vector<const sem::Symbol*> counters;  // of implied loops
+  std::vector<const sem::Symbol*> counters;  // of loops
+  std::vector<const sem::Symbol*> passed;    // to what may change them, and in subscripts there
   std::vector<const fp::AllocateObject*> objects;
   std::optional<fp::Label> format;
   std::set<fp::Label> labels;  // which the statement may go to
+
+ private:
+  static int may_change_arguments(const fp::Call& c) {
+    const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
+    const sem::Symbol* s = name && name->symbol ? &name->symbol->GetUltimate() : nullptr;
+    const bool input = s && sem::IsFunction(*s) &&
+                       (s->attrs().test(sem::Attr::INTRINSIC) || sem::IsPureProcedure(*s));
+    return input ? 0 : 1;
+  }
+  int changing = 0;  // calls around
 };
+
+/// What stays that has no keyword.
+constexpr std::string_view kAssignment = "assignment", kValue = "value", kConstruct = "construct";
 
 class Keeping : public OutputArguments {
  public:
-  Keeping(std::string_view what, const Span& at) : OutputArguments(what, at) {
+  Keeping(std::string_view what, const Span& at, const Moved& moved = {})
+      : OutputArguments(what, at), moved_(moved) {
     output_.what = what;
   }
 
   template <typename T>
   OutputStatement statement(const T& s, std::string text) {
-    NamesInStatement names;
-    fp::Walk(s, names);
-    for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
-    assigned_.insert(names.counters.begin(), names.counters.end());
-    for (const fp::AllocateObject* o : names.objects) object(*o);
-    for (const fp::Name* n : names.all) name(*n);
-    for (const auto& [symbol, number] : numbers_)
-      if (assigned_.count(symbol) && !is_input(*symbol)) may_change(number);
+    const NamesInStatement names = read_names(s);
     if (names.labels.empty()) return done(std::move(text), names.format);
     return with_labels(std::move(text), names);
+  }
+
+  /// The value as the last argument, of this type; of a condition 1 or 0.
+  OutputStatement value(const fp::Expr& e, const std::string& type, bool logical) {
+    const NamesInStatement names = read_names(e);
+    std::string to = "value";
+    while (named_.contains(to) || used_names_.contains(to)) to += "_";
+    named_.insert(to);
+    add(type, Expr(), "", to);
+    may_change(arguments_.size() - 1);
+    first_ = to + " = ";
+    const std::string text = e.source.ToString();
+    return done(logical ? "merge(1, 0, " + text + ")" : text, names.format);
+  }
+
+  /// What a pointer points at is the variable itself, no argument.
+  void points_at(const fp::PointerAssignmentStmt& s) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    if (const sem::Symbol* target = a ? base_of(a->rhs) : nullptr) by_name_.insert(target);
   }
 
   /// What the callee may change: all that is passed and not an input of it.
@@ -104,6 +142,30 @@ class Keeping : public OutputArguments {
     return place ? &place->GetFirstSymbol().GetUltimate() : nullptr;
   }
 
+  template <typename T>
+  NamesInStatement read_names(const T& s) {
+    NamesInStatement names;
+    fp::Walk(s, names);
+    for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
+    assigned_.insert(names.counters.begin(), names.counters.end());
+    if (what_ != "call") assigned_.insert(names.passed.begin(), names.passed.end());
+    for (const fp::AllocateObject* o : names.objects) object(*o);
+    for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
+    for (const fp::Name* n : names.all) name(*n);
+    for (const auto& [symbol, number] : numbers_)
+      if (assigned_.count(symbol) && !is_input(*symbol)) may_change(number);
+    return names;
+  }
+
+  void note_moved(const sem::Symbol& s) {
+    const auto it = moved_.find(&s);
+    if (it == moved_.end()) return;
+    output_.moves.insert(it->second);
+    if (s.owner().IsDerivedType()) return;
+    by_name_.insert(&s);
+    objects_.insert(&s);
+  }
+
   /// An argument of the routine that it does not change.
   static bool is_input(const sem::Symbol& s) { return s.attrs().test(sem::Attr::INTENT_IN); }
 
@@ -122,6 +184,7 @@ class Keeping : public OutputArguments {
       output_.module = in;
     }
     used_[in].insert(local == own ? local : local + " => " + own);
+    used_names_.insert(local);
   }
 
   /// Gets other memory, or loses it.
@@ -245,8 +308,9 @@ class Keeping : public OutputArguments {
     }
     text.erase(0, text.find_first_not_of("0123456789 \t"));  // its own label
     // Fixed form has no blanks, which free form needs here.
-    if (const std::size_t n = what_.size();
-        text.starts_with(what_) && text.size() > n && text[n] != ' ' && text[n] != '(')
+    if (const std::size_t n = what_.size(); what_ != kAssignment && what_ != kValue &&
+                                            what_ != kConstruct && text.starts_with(what_) &&
+                                            text.size() > n && text[n] != ' ' && text[n] != '(')
       text.insert(n, " ");
     OutputStatement out;
     output_.statement = constants_ + groups_ + first_ + std::move(text);
@@ -260,8 +324,21 @@ class Keeping : public OutputArguments {
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
+  std::set<std::string> used_names_;                   // as they are in the statement
+  const Moved moved_;
   std::string constants_, groups_, first_;             // before the statement
 };
+
+/// Arrays that elements of arrays have each for itself are no parts of one.
+void check_memory(const SomeExpr& e, const Span& at) {
+  bool in_array = false;
+  for (const sem::Symbol& s : ev::GetSymbolVector(e)) {
+    if (in_array && (sem::IsAllocatable(s) || sem::IsPointer(s)))
+      unsupported(at,
+                  fmt::format("the allocatable `{}` of elements of an array", s.name().ToString()));
+    in_array = in_array || s.Rank() > 0;
+  }
+}
 
 SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
   const sem::Symbol* callee = ref.proc().GetSymbol();
@@ -276,6 +353,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
   for (const auto& a : ref.arguments()) {
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
+    if (a && ev::IsVariable(*value)) check_memory(*value, at);
     const Exprs given = a ? to_arguments(*value, at) : Exprs{call(kAbsent, {}, at)};
     if (elsewhere && given.size() != 1)
       unsupported(at,
@@ -290,11 +368,38 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
 }  // namespace
 
 OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
-                          const Span& at) {
-  Keeping k(what, at);
+                          const Span& at, const Moved& moved) {
+  Keeping k(what, at, moved);
   if (const auto* c = std::get_if<Fortran::common::Indirection<fp::CallStmt>>(&s.u))
     return k.call(c->value(), source.ToString());
+  if (const auto* p = std::get_if<Fortran::common::Indirection<fp::PointerAssignmentStmt>>(&s.u))
+    k.points_at(p->value());
   return k.statement(s, source.ToString());
+}
+
+OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
+                          const Span& at) {
+  return read_kept(s, what, source, at, Moved{});
+}
+
+OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
+                          const Moved& moved) {
+  std::string text;
+  for (const char letter : source.ToString())
+    text += letter == '\n' ? "\n  " : std::string(1, letter);
+  return Keeping(kConstruct, at, moved).statement(c, std::move(text));
+}
+
+KeptValue read_kept_value(const fp::Expr& e, const Span& at, const Moved& moved) {
+  const SomeExpr* typed = sem::GetExpr(nullptr, e);
+  const auto type = typed && typed->Rank() == 0 ? typed->GetType() : std::nullopt;
+  const bool logical = type && type->category() == TypeCategory::Logical;
+  const std::optional<Type> number = !type     ? std::nullopt
+                                     : logical ? std::optional(Type(moonloop::Scalar::I32))
+                                               : numeric_type(*type);
+  if (!number) unsupported(at, "a value of this type that Fortran computes");
+  const std::string name = logical ? "integer(4)" : type_in_fortran(*number, at);
+  return {Keeping(kValue, at, moved).value(e, name, logical), *number, logical};
 }
 
 OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,

@@ -49,7 +49,8 @@ bool is_plain(const sem::Symbol& dummy) {
 std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
   const sem::Symbol& s = routine.GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();
-  if (!d || d->isInterface() || !s.owner().IsGlobal() ||
+  const bool in_module = s.owner().IsModule();
+  if (!d || d->isInterface() || !(in_module || s.owner().IsGlobal()) ||
       s.attrs().HasAny({sem::Attr::BIND_C, sem::Attr::ELEMENTAL}))
     return std::nullopt;
   for (const sem::Symbol* dummy : d->dummyArgs()) {
@@ -57,17 +58,35 @@ std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
     if (!type || !is_plain(*dummy) || type->category() == TypeCategory::Derived)
       return std::nullopt;
   }
-  if (!d->isFunction()) return Routine::ByAddress{};
+  Routine::ByAddress out{std::nullopt, in_module, s.attrs().test(sem::Attr::PRIVATE)};
+  if (!d->isFunction()) return out;
   const sem::Symbol& result = d->result();
   const auto type = ev::DynamicType::From(result);
   if (!type || result.Rank() > 0 ||
       result.attrs().HasAny({sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
     return std::nullopt;
-  if (type->category() == TypeCategory::Logical && type->kind() == 4)
-    return Routine::ByAddress{Type(Scalar::Bool)};
-  const std::optional<Type> gives = numeric_type(*type);
-  return gives ? std::optional(Routine::ByAddress{gives}) : std::nullopt;
+  const bool logical = type->category() == TypeCategory::Logical && type->kind() == 4;
+  out.gives = logical ? std::optional(Type(Scalar::Bool)) : numeric_type(*type);
+  return out.gives ? std::optional(out) : std::nullopt;
 }
+
+namespace {
+
+/// Fails where an interface asks for more than addresses; `where` is after the procedure's name.
+void check_by_address(const sem::Symbol& s, const Span& at, std::string_view where) {
+  const auto refuse = [&](std::string_view what) {
+    unsupported(at, fmt::format("{} of `{}`{}", what, s.name().ToString(), where));
+  };
+  if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
+  for (const sem::Symbol* dummy : s.get<sem::SubprogramDetails>().dummyArgs()) {
+    if (!dummy) refuse("an alternate return");
+    if (!is_plain(*dummy))
+      refuse(fmt::format("the argument `{}`, which is not a plain variable or array,",
+                         dummy->name().ToString()));
+  }
+}
+
+}  // namespace
 
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
   const sem::Symbol& s = procedure.GetUltimate();
@@ -76,17 +95,7 @@ bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
     return is_in_another_file(*p->procInterface(), at);
   if (!d) return true;
   if (!d->isInterface()) return false;
-  const auto refuse = [&](std::string_view what) {
-    unsupported(at,
-                fmt::format("{} of `{}`, which is in another file,", what, s.name().ToString()));
-  };
-  if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
-  for (const sem::Symbol* dummy : d->dummyArgs()) {
-    if (!dummy) refuse("an alternate return");
-    if (!is_plain(*dummy))
-      refuse(fmt::format("the argument `{}`, which is not a plain variable or array,",
-                         dummy->name().ToString()));
-  }
+  check_by_address(s, at, ", which is in another file,");
   return true;
 }
 
@@ -100,6 +109,10 @@ Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at) {
   if (sem::IsDummy(*symbol)) return procedure_in(var(name, at), at);
   const sem::Symbol& s = symbol->GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();
+  if (d && !d->isInterface() && s.owner().IsModule()) {
+    check_by_address(s, at, "");
+    return procedure_named(name, at, s.attrs().test(sem::Attr::PRIVATE));
+  }
   const bool elsewhere =
       s.has<sem::ProcEntityDetails>() || (d && (d->isInterface() || s.owner().IsGlobal()));
   if (!elsewhere) refuse();

@@ -6,6 +6,8 @@
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/flang_formats.h"
+#include "frontends/fortran/flang_moved.h"
+#include "frontends/fortran/flang_parts.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
@@ -19,11 +21,13 @@ namespace {
 
 class Reader {
  public:
-  Reader(const sem::Scope& scope, const Places& places, bool skip_output, Routine& routine)
+  Reader(const sem::Scope& scope, const Places& places, bool skip_output, const fp::Block& all,
+         Routine& routine)
       : scope_(scope),
         places_(places),
         skip_output_(skip_output),
         routine_(routine),
+        moved_(moved_in(all)),
         unheeded_(routine.without_effect) {}
 
   Body block(const fp::Block& b, const Span& around) {
@@ -79,6 +83,10 @@ class Reader {
 
   void construct(const fp::ExecutableConstruct& c, const Span& around, Body& out) {
     using Fortran::common::Indirection;
+    if (const auto text = whole_with(c, moved_)) {
+      const Span at = places_.of(*text);
+      return output(read_kept(c, *text, at, moved_), at, out);
+    }
     std::visit(Fortran::common::visitors{
                    [&](const fp::Statement<fp::ActionStmt>& x) {
                      mark(x, out);
@@ -132,11 +140,15 @@ class Reader {
     using Fortran::common::Indirection;
     const Span at = places_.of(source);
     const auto keep = [&](std::string_view what) {
-      output(read_kept(s, what, source, at), at, out);
+      output(read_kept(s, what, source, at, moved_), at, out);
     };
+    const bool has_moved = uses(s, moved_);
     std::visit(
         Fortran::common::visitors{
-            [&](const Indirection<fp::AssignmentStmt>& x) { assignment(x.value(), at, out); },
+            [&](const Indirection<fp::AssignmentStmt>& x) {
+              if (has_moved && !assigns_flag(x.value(), moved_)) return keep("assignment");
+              assignment(x.value(), at, out);
+            },
             [&](const Indirection<fp::IfStmt>& x) {
               const auto& inner = std::get<1>(x.value().t);
               if (gives_memory(inner.statement) && !has_value(std::get<0>(x.value().t), at))
@@ -144,7 +156,8 @@ class Reader {
               Choice c;
               auto body = std::make_shared<Body>();
               action(inner.statement, inner.source, *body);
-              c.arms.push_back({value(std::get<0>(x.value().t), at), std::move(body)});
+              const Expr condition = tested(std::get<0>(x.value().t), at, out);
+              c.arms.push_back({condition, std::move(body)});
               out.push_back({at, std::move(c)});
             },
             [&](const fp::ContinueStmt&) {},
@@ -153,16 +166,17 @@ class Reader {
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::CallStmt>& x) {
+              if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at), at, out);
             },
             [&](const Indirection<fp::GotoStmt>& x) {
               out.push_back({at, Jump{x.value().v}});
             },
             [&](const Indirection<fp::ExitStmt>& x) {
-              out.push_back({at, Leave{Leave::Kind::Exit, left_by(x.value().v, at)}});
+              out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
             [&](const Indirection<fp::CycleStmt>& x) {
-              out.push_back({at, Leave{Leave::Kind::Cycle, left_by(x.value().v, at)}});
+              out.push_back({at, Leave{Leave::Kind::Cycle, left_by(around_, x.value().v, at)}});
             },
             [&](const Indirection<fp::StopStmt>& x) {
               out.push_back({at, read_stop(x.value(), at)});
@@ -176,7 +190,10 @@ class Reader {
                 output(std::move(*made), at, out);
             },
             [&](const Indirection<fp::ReadStmt>&) { keep("read"); },
-            [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
+            [&](const Indirection<fp::WhereStmt>& x) {
+              if (has_moved) return keep("where");
+              where(x.value(), at, out);
+            },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
             [&](const Indirection<fp::AllocateStmt>& x) {
               if (!is_of_own(x.value(), routine_)) return keep("allocate");
@@ -196,9 +213,11 @@ class Reader {
             [&](const Indirection<fp::BackspaceStmt>&) { keep("backspace"); },
             [&](const Indirection<fp::EndfileStmt>&) { keep("endfile"); },
             [&](const Indirection<fp::PointerAssignmentStmt>& x) {
+              if (has_moved) return keep("assignment");
               read_pointer_assignment(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::NullifyStmt>& x) {
+              if (has_moved) return keep("nullify");
               read_nullify(x.value(), at, routine_, out);
             },
             [&](const auto&) {
@@ -229,51 +248,48 @@ class Reader {
 
   // ---- Jumps.
 
-  static Choice::Arm jump_if(const Expr& condition, fp::Label label, const Span& at) {
-    return {condition, std::make_shared<Body>(Body{{at, Jump{label}}})};
-  }
-
   void jump_by_number(const fp::ComputedGotoStmt& s, const Span& at, Body& out) {
     const Expr number = once(std::get<fp::ScalarIntExpr>(s.t), "choice", at, out);
     out.push_back({at, jumps_by(number, std::get<std::list<fp::Label>>(s.t), at)});
   }
 
-  /// To the label whose place in the list, from 1, is `number`; to none for other numbers.
-  static Choice jumps_by(const Expr& number, const std::list<fp::Label>& to, const Span& at) {
-    Choice c;
-    for (const fp::Label label : to)
-      c.arms.push_back(
-          jump_if(Expr(Compare{CompareOp::Eq, number, lit(std::int64_t(c.arms.size()) + 1)}, at),
-                  label, at));
-    return c;
-  }
-
   void jump_by_sign(const fp::ArithmeticIfStmt& s, const Span& at, Body& out) {
     const Expr e = once(std::get<fp::Expr>(s.t), "sign", at, out);
-    Choice c;
-    c.arms.push_back(jump_if(Expr(Compare{CompareOp::Lt, e, lit(0)}, at), std::get<1>(s.t), at));
-    c.arms.push_back(jump_if(Expr(Compare{CompareOp::Eq, e, lit(0)}, at), std::get<2>(s.t), at));
-    c.arms.push_back(jump_if(Expr(), std::get<3>(s.t), at));
-    out.push_back({at, std::move(c)});
+    out.push_back({at, jumps_by_sign(e, s, at)});
   }
 
   /// The value, for several tests; of a new variable where a function gives it, which is called
   /// once.
   template <typename T>
   Expr once(const T& e, const std::string& base, const Span& at, Body& out) {
-    const Expr x = value(e, at);
-    bool calls = false;
-    walk(x, [&](const Expr& part) {
-      calls = calls || !called(part, kFunction).empty() || !called(part, kElemental).empty();
-      return !calls;
-    });
-    if (!calls) return x;
+    const Expr x = tested(e, at, out);
+    if (!has_call(x)) return x;
     const auto type = sem::GetExpr(nullptr, e)->GetType();
     const std::optional<Type> own = type ? numeric_type(*type) : std::nullopt;
     if (!own) unsupported(at, "a choice by a function's value of this type");
     const Expr out_of = new_variable(base, *own, at);
     out.push_back({at, Assignment{out_of, x}});
     return out_of;
+  }
+
+  static bool has_call(const Expr& e) {
+    bool calls = false;
+    walk(e, [&](const Expr& part) {
+      calls = calls || !called(part, kFunction).empty() || !called(part, kElemental).empty();
+      return !calls;
+    });
+    return calls;
+  }
+
+  /// The value, which Fortran computes before where C does not know the memory of its variables.
+  template <typename T>
+  Expr tested(const T& e, const Span& at, Body& out) {
+    const auto* whole = fp::Unwrap<fp::Expr>(e);
+    if (!whole || !uses(*whole, moved_)) return value(e, at);
+    KeptValue kept = read_kept_value(*whole, at, moved_);
+    const Expr to = kept.statement.call.arguments.back() = new_variable("value", kept.type, at);
+    output(std::move(kept.statement), at, out);
+    return kept.logical ? Expr(Compare{CompareOp::Ne, to, lit(0)}, at) : to;
   }
 
   /// A new scalar of the routine, of a name like `base` that nothing in its scope has.
@@ -314,12 +330,7 @@ class Reader {
           unsupported(places_.of(name.source),
                       fmt::format("`{}`, associated with `{}`, where the construct assigns `{}`,",
                                   name.ToString(), to_string(stands_for), n));
-      bool calls = false;
-      walk(stands_for, [&](const Expr& e) {
-        calls = calls || !called(e, kFunction).empty() || !called(e, kElemental).empty();
-        return true;
-      });
-      if (calls)
+      if (has_call(stands_for))
         unsupported(places_.of(name.source),
                     fmt::format("`{}`, associated with a function's value,", name.ToString()));
     }
@@ -346,7 +357,12 @@ class Reader {
                               "shape,",
                               whole->name().ToString()),
                   "name a section, as in `a(:) = b`");
-    for (Assignment& x : to_assignments(a->lhs, a->rhs, at)) {
+    std::vector<Assignment> all;
+    if (const auto& e = std::get<fp::Expr>(s.t); uses(e, moved_))
+      all.push_back({to_expr(a->lhs, at), tested(e, at, out)});
+    else
+      all = to_assignments(a->lhs, a->rhs, at);
+    for (Assignment& x : all) {
       if (const auto* test = x.to.as<Compare>()) x.to = test->left;  // a logical one, as it is kept
       if (const auto* part = x.to.as<Call>();
           part && (part->name == "real" || part->name == "imag"))
@@ -452,20 +468,7 @@ class Reader {
     Forall f = header(std::get<fp::ConcurrentHeader>(control.t), at);
     f.concurrent = true;
     for (const fp::LocalitySpec& l : std::get<std::list<fp::LocalitySpec>>(control.t))
-      std::visit(Fortran::common::visitors{[&](const fp::LocalitySpec::Local& x) {
-                                             for (const fp::Name& n : x.v)
-                                               f.locals.push_back(n.ToString());
-                                           },
-                                           [&](const fp::LocalitySpec::LocalInit& x) {
-                                             for (const fp::Name& n : x.v) {
-                                               if (n.symbol->Rank() > 0)
-                                                 unsupported(at, "an array in `local_init`");
-                                               f.locals.push_back(n.ToString());
-                                               f.initials.push_back(n.ToString());
-                                             }
-                                           },
-                                           [&](const auto&) {}},  // what iterations share is proved
-                 l.u);
+      read_locality(l, at, f);
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
     for (std::size_t i = 0; i < f.ranges.size(); ++i)
@@ -473,15 +476,6 @@ class Reader {
     *f.body = body_of(d, at);
     around_.resize(around_.size() - f.ranges.size());
     out.push_back({at, std::move(f)});
-  }
-
-  /// Which construct `exit` or `cycle` means, from the innermost one on.
-  int left_by(const std::optional<fp::Name>& name, const Span& at) const {
-    for (std::size_t n = around_.size(); n-- > 0;)
-      if (name ? around_[n].name == name->ToString() : around_[n].loop)
-        return static_cast<int>(around_.size() - 1 - n);
-    unsupported(at, fmt::format("leaving {}, which is a construct of another kind,",
-                                name ? "`" + name->ToString() + "`" : "this"));
   }
 
   /// Statements of a construct, which leave it where it has a name.
@@ -510,9 +504,9 @@ class Reader {
       unsupported(at,
                   fmt::format("the loop variable `{}`, which is not an integer", name.ToString()));
     x.variable = variable_name(*name.symbol);
-    x.from = without_casts(value(bounds.lower, at));
-    x.to = without_casts(value(bounds.upper, at));
-    if (bounds.step) x.step = without_casts(value(*bounds.step, at));
+    x.from = without_casts(tested(bounds.lower, at, out));
+    x.to = without_casts(tested(bounds.upper, at, out));
+    if (bounds.step) x.step = without_casts(tested(*bounds.step, at, out));
     around_.push_back({label ? label->ToString() : ""});
     x.body = std::make_shared<Body>(body_of(d, at));
     around_.pop_back();
@@ -535,7 +529,7 @@ class Reader {
       const auto& condition = std::get<fp::ScalarLogicalExpr>(d.GetLoopControl()->u);
       auto leave = std::make_shared<Body>();
       leave->push_back({at, Leave{Leave::Kind::Exit}});
-      c.arms.push_back({negation(value(condition, at)), std::move(leave)});
+      c.arms.push_back({negation(tested(condition, at, all)), std::move(leave)});
       all.push_back({at, std::move(c)});
     }
     around_.push_back({label});
@@ -547,13 +541,21 @@ class Reader {
   }
 
   void choice(const fp::IfConstruct& x, Body& out) {
-    Choice c;
     const auto& head = std::get<fp::Statement<fp::IfThenStmt>>(x.t);
     const Span at = places_.of(head.source);
     mark(head, out);
+    Choice c;
+    Body* around = &out;
     const auto arm = [&](const fp::ScalarLogicalExpr& condition, const fp::Block& b,
                          const Span& place) {
-      c.arms.push_back({value(condition, place), std::make_shared<Body>(block(b, place))});
+      if (!c.arms.empty() && uses(condition.thing.thing.value(), moved_)) {  // asked only then
+        auto rest = std::make_shared<Body>();
+        c.arms.push_back({Expr(), rest});
+        around->push_back({at, std::exchange(c, {})});
+        around = rest.get();
+      }
+      const Expr holds = tested(condition, place, *around);
+      c.arms.push_back({holds, std::make_shared<Body>(block(b, place))});
     };
     arm(std::get<fp::ScalarLogicalExpr>(head.statement.t), std::get<fp::Block>(x.t), at);
     for (const auto& e : std::get<std::list<fp::IfConstruct::ElseIfBlock>>(x.t)) {
@@ -565,7 +567,7 @@ class Reader {
       const Span place = places_.of(std::get<fp::Statement<fp::ElseStmt>>(e->t).source);
       c.arms.push_back({Expr(), std::make_shared<Body>(block(std::get<fp::Block>(e->t), place))});
     }
-    out.push_back({at, std::move(c)});
+    around->push_back({at, std::move(c)});
     mark(std::get<fp::Statement<fp::EndIfStmt>>(x.t), out);
   }
 
@@ -591,11 +593,6 @@ class Reader {
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
     directed(std::move(d), construct->GetNestedLoop(), out);
     for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
-  }
-
-  /// A loop that threads share which are there already.
-  static bool needs_region(llvm::omp::Directive id) {
-    return id == llvm::omp::Directive::OMPD_do || id == llvm::omp::Directive::OMPD_do_simd;
   }
 
   /// Sections, one after the other.
@@ -769,15 +766,11 @@ class Reader {
   const Places& places_;
   bool skip_output_;
   Routine& routine_;
+  const Moved moved_;
   std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
   std::map<std::string, std::set<std::string>> bounds_of_blocks_;  // names in them, by variable
   Formats formats_;
-  /// A construct that statements may leave, and its name, if any.
-  struct Around {
-    std::string name;
-    bool loop = true;
-  };
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
   int regions_ = 0;                                      // of OpenMP around it
@@ -788,7 +781,7 @@ class Reader {
 
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
                const Places& places, bool skip_output, Routine& routine) {
-  Reader reader(scope, places, skip_output, routine);
+  Reader reader(scope, places, skip_output, block, routine);
   Body out = reader.block(block, around);
   reader.throw_errors();
   reader.check_blocks(out);

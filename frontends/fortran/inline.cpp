@@ -222,7 +222,7 @@ class Calls {
   Expr value_outside(const std::string& name, const Type& type, Exprs arguments, const Span& at,
                      Body& out) {
     const bool logical = type == Type(moonloop::Scalar::Bool);
-    std::string base = name == kThrough ? "function" : name;
+    std::string base = name == kThrough ? "function" : bare_name(name);
     if (base.starts_with(kIntrinsic)) base.erase(0, std::string_view(kIntrinsic).size());
     SubroutineCall x{name, std::move(arguments)};
     x.result = new_scalar(r_, base + "_value", logical ? Type(moonloop::Scalar::I32) : type, at);
@@ -411,6 +411,11 @@ class Calls {
     const Routine* known = find_routine(all_, x.name);
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
+    if (known && known->by_address && known->by_address->in_module) {  // Fortran knows its name
+      const bool is_private = known->by_address->is_private;
+      x.arguments.insert(x.arguments.begin(), procedure_named(x.name, at, is_private));
+      x.name = kThrough;
+    }
     Exprs all;
     const bool letter = x.result && r_.variables.at(written_name(x.result)).character;
     const bool intrinsic = x.name.starts_with(kIntrinsic);

@@ -40,7 +40,8 @@ class ByFortran {
         given += (given.empty() ? "" : ", ") + name;
     }
     if (intrinsic_) declarations_ += "intrinsic :: " + (callee = bare()) + "\n  ";
-    if (callee.empty()) callee = pointer_to(x_.name, type_of_function());
+    if (callee.empty())
+      callee = pointer_to(declared(x_.name, type_of_function()), type_of_function());
     const std::string result = x_.result ? value(x_.result, x_.arguments.size()) : "";
     output_.statement = declarations_ + before_ + (result.empty() ? "call " : result + " = ") +
                         callee + "(" + given + ")";
@@ -67,7 +68,10 @@ class ByFortran {
   /// The name of a pointer to a procedure that is passed or called.
   std::string procedure(const Expr& a, bool is_callee) {
     const std::string type = is_callee ? type_of_function() : "", own = called(a, kProcedure);
-    if (own != kThrough) return is_callee ? pointer_to(own, type) : passed(own);
+    if (own != kThrough) {
+      const std::string name = known(a, is_callee ? type : "");
+      return is_callee ? pointer_to(name, type) : name;
+    }
     const std::string address = next(a.as<Call>()->args.at(0)), name = new_pointer(type);
     output_.declarations.push_back("integer(8), intent(in) :: " + address);
     before_ +=
@@ -75,14 +79,25 @@ class ByFortran {
     return name;
   }
 
-  std::string passed(const std::string& name) {
-    declarations_ += "external :: " + name + "\n  ";
+  /// The name of a procedure, which is declared, or its module's.
+  std::string known(const Expr& a, const std::string& type) {
+    const std::string whole = called(a, kProcedure), name = bare_name(whole);
+    if (name == whole) return declared(name, type);
+    const std::string module = whole.substr(0, whole.find("::"));
+    if (a.as<Call>()->args.empty())
+      output_.uses.insert("  use " + module + ", only: " + name + "\n");
+    else
+      output_.module = module;
+    return name;
+  }
+
+  std::string declared(const std::string& name, const std::string& type) {
+    declarations_ += (type.empty() ? "" : type + ", ") + "external :: " + name + "\n  ";
     return name;
   }
 
   /// Through a pointer, a call may pass arrays where others pass elements.
   std::string pointer_to(const std::string& name, const std::string& type) {
-    declarations_ += (type.empty() ? "" : type + ", ") + "external :: " + name + "\n  ";
     const std::string out = new_pointer(type);
     before_ += out + " => " + name + "\n  ";
     return out;
@@ -105,7 +120,7 @@ class ByFortran {
     const auto taken = [&](const std::string& n) {
       return n == x_.name || (intrinsic_ && n == bare()) ||
              std::any_of(x_.arguments.begin(), x_.arguments.end(),
-                         [&](const Expr& a) { return called(a, kProcedure) == n; });
+                         [&](const Expr& a) { return bare_name(called(a, kProcedure)) == n; });
     };
     while (taken(name)) name += "_";
     return name;
@@ -122,8 +137,8 @@ class ByFortran {
 
 }  // namespace
 
-Expr procedure_named(const std::string& name, const Span& at) {
-  return call(kProcedure + name, {}, at);
+Expr procedure_named(const std::string& name, const Span& at, bool is_private) {
+  return call(kProcedure + name, is_private ? Exprs{Expr(BoolLit{true}, at)} : Exprs{}, at);
 }
 Expr procedure_in(const Expr& argument, const Span& at) {
   return is_procedure(argument) ? argument

@@ -3,8 +3,9 @@
 
 namespace moonloop::fortran {
 
-/// What is passed where a procedure is an argument: `procedure NAME` of one in another file, or
-/// `procedure &` of an argument of the routine, whose value is an address.
+/// What is passed where a procedure is an argument: `procedure NAME` of one in another file,
+/// `procedure MODULE::NAME`, with an argument where that is private, or `procedure &` of an
+/// argument of the routine, whose value is an address.
 inline constexpr const char* kProcedure = "procedure ";
 /// The name of the callee in calls of such an argument, which is the first one passed.
 inline constexpr const char* kThrough = "&";
@@ -13,7 +14,7 @@ inline constexpr const char* kIntrinsic = "intrinsic ";
 /// Around the call of a function that gives a letter and that no file of the input has.
 inline constexpr const char* kLetter = "letter ";
 
-Expr procedure_named(const std::string& name, const Span& at);
+Expr procedure_named(const std::string& name, const Span& at, bool is_private = false);
 Expr procedure_in(const Expr& argument, const Span& at);
 bool is_procedure(const Expr& e);
 

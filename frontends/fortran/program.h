@@ -177,10 +177,10 @@ struct Routine {
   /// variables as further arguments.
   bool apart = false;
   std::vector<std::string> adopted;
-  /// How it can be called where it is no kernel: by the addresses of its arguments, as a routine of
-  /// another file. Null: it cannot.
+  /// How it can be called where it is no kernel: by addresses, or by Fortran in a module; or not.
   struct ByAddress {
     std::optional<Type> gives;  // a function
+    bool in_module = false, is_private = false;
   };
   std::optional<ByAddress> by_address;
   /// Calls of routines of the input that stay calls, or are bodies although the routine is `apart`;

@@ -13,7 +13,7 @@ constexpr const char* kGood =
 
 TEST_CASE("fortran: a routine outside of the subset leaves the others of its file") {
   const Folder f;
-  f.write("two.f90", std::string("module m\ncontains\nsubroutine bad(n)\n  integer :: n\n"
+  f.write("two.f90", std::string("module m\ncontains\nsubroutine bad(n)\n  integer, optional :: n\n"
                                  "  stop n\nend subroutine\n"
                                  "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\n"
                                  "end\nend module\n") +
@@ -57,7 +57,7 @@ TEST_CASE("fortran: the warnings are about the routines that are asked for") {
 TEST_CASE("fortran: a file none of whose routines is a kernel has the errors that are causes") {
   const Folder f;
   f.write("none.f90",
-          "module m\ncontains\nsubroutine bad(n)\n  integer :: n\n  stop n\n"
+          "module m\ncontains\nsubroutine bad(n)\n  integer, optional :: n\n  stop n\n"
           "end subroutine\n"
           "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\nend subroutine\n"
           "end module\n");

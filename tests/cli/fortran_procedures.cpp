@@ -306,3 +306,162 @@ end subroutine
             "`p`: the procedure `f`, an argument of a pure routine, has no counterpart in the "
             "interface [unsupported]"));
 }
+
+TEST_CASE("fortran procedures: those of modules are passed, within the module and from others") {
+  const Folder f;
+  f.write("k.f90", R"(module shapes
+  implicit none
+  private
+  public :: solve, area
+  integer :: calls = 0
+contains
+  real(8) function area(x) result(a)
+    real(8), intent(in) :: x
+    calls = calls + 1
+    a = x*x + calls
+  end function
+  logical function big(x)
+    real(8), intent(in) :: x
+    big = x > 2
+  end function
+  subroutine move(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    x = x + 0.25d0
+  end subroutine
+  real(8) function total(f, n, x)
+    real(8), external :: f
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(n)
+    integer :: i
+    total = 0
+    do i = 1, n
+      total = total + f(x(i))*i
+    end do
+  end function
+  subroutine solve(n, x, s)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    real(8), intent(out) :: s
+    external :: apply
+    s = total(area, n, x) + calls
+    call apply(move, big, n, x)
+    call twice(move)
+  contains
+    subroutine twice(g)
+      interface
+        subroutine g(n, x)
+          integer, intent(in) :: n
+          real(8), intent(inout) :: x(n)
+        end subroutine
+      end interface
+      call g(n, x)
+      call g(n - 1, x(2))
+    end subroutine
+  end subroutine
+end module
+subroutine uses(n, x, s)
+  use shapes, only: f => area
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  real(8), intent(out) :: s
+  real(8), external :: largest
+  integer :: i
+  do i = 1, n
+    x(i) = x(i) + 1
+  end do
+  s = largest(f, n, x)
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  use shapes
+  implicit none
+  real(8) :: x(4), s
+  x = [1, 2, 3, 4]
+  call solve(4, x, s)
+  print *, x, s
+  call uses(4, x, s)
+  print *, x, s
+end program
+subroutine apply(move, big, n, x)
+  external :: move
+  logical, external :: big
+  integer :: n
+  real(8) :: x(n)
+  if (big(x(3))) call move(2, x(3))
+  if (big(x(1))) call move(4, x)
+end subroutine
+real(8) function largest(f, n, x)
+  real(8), external :: f
+  integer :: n, i
+  real(8) :: x(n)
+  largest = 0
+  do i = 1, n
+    largest = max(largest, f(x(i)))
+  end do
+end function
+)");
+  same_program(f, {"solve", "uses"});
+  f.write("k.f90", R"(module shapes
+  implicit none
+contains
+  subroutine open_shape(x)
+    real(8), intent(inout) :: x(:)
+    x = 1
+  end subroutine
+  subroutine passes()
+    external :: apply
+    call apply(open_shape)
+  end subroutine
+end module
+)");
+  CHECK(has(tool("show k.f90 --what imports", f.str()).out,
+            "k.f90:10:5: the argument `x`, which is not a plain variable or array, of "
+            "`open_shape` is not supported"));
+}
+
+TEST_CASE("fortran procedures: functions of modules that are no kernels give values") {
+  const Folder f;
+  f.write("k.f90", R"(module clock
+  implicit none
+  private
+  public :: run, asked
+  integer :: asked = 0
+contains
+  real(8) function time_now(y)
+    real(8), intent(inout) :: y
+    integer :: e = 3
+    if (y > 1000) stop e
+    asked = asked + 1
+    y = y + 1
+    time_now = 0.5d0*asked
+  end function
+  logical function late(n)
+    integer, intent(in) :: n
+    if (n > 1000) stop n
+    late = n + asked > 6
+  end function
+  subroutine run(n, x, t)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n), t
+    integer :: i
+    t = time_now(x(1))
+    do i = 1, n
+      if (time_now(t) > 2 .and. .not. late(i)) x(i) = x(i)*2 + asked
+    end do
+    t = time_now(t) - t
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use clock
+  implicit none
+  real(8) :: x(4), t
+  x = [1, 2, 3, 4]
+  call run(4, x, t)
+  print *, x, t, asked
+end program
+)");
+  same_program(f, {"run"});
+}

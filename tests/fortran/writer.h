@@ -53,6 +53,19 @@ contains
     v(3) = 0.5d0*v(3) + y(size(y))/8
     p%two = mod(p%two + 1, 6)
   end subroutine
+  subroutine nudge(k)
+    integer, intent(inout) :: k
+    k = mod(k + c + 1, 5)
+    v(2) = 0.5d0*v(2) + 0.25d0
+  end subroutine
+  real(8) function weigh(k, y)  ! no kernel
+    integer, intent(in) :: k
+    real(8), intent(inout) :: y
+    if (k > 1000) stop k
+    y = 0.5d0*y + 0.125d0
+    weigh = y + mod(k, 3)
+    c = mod(c + 1, 7)
+  end function
 end module
 )";
   static constexpr const char* kElsewhere = R"(subroutine elsewhere(k)
@@ -615,7 +628,7 @@ end subroutine
   /// Of variables that are elsewhere.
   void outer(int depth) {
     const std::string i = index();
-    switch (chance(40) ? 15 + pick(calls_ ? 11 : 4) : pick(calls_ ? 26 : 19)) {
+    switch (chance(40) ? 15 + pick(calls_ ? 13 : 4) : pick(calls_ ? 28 : 19)) {
       case 15: return read_or_skip(depth);
       case 16:
         line(depth, "form = '&some " + one_of({"first=3 /'", "c=2, odd=T /'", "none=1 /'"}));
@@ -626,14 +639,15 @@ end subroutine
       case 11: return line(depth, "write (line, '(i8)', iostat=q) k(" + i + ") + 1");
       case 12: return line(depth, "read (line, *, iostat=q) c");
       case 13: return line(depth, "inquire (unit=77, opened=f, iostat=q)");
-      case 14:
-        line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
-        return line(depth, "deallocate (block)");
+      case 14: return memory(depth, i);
       case 19: return line(depth, "call stir(x(" + i + ":), k(" + i + "), f)");
       case 20: return line(depth, "call stir(a(" + i + ", :), k(1), odd)");
       case 21: return line(depth, "call stir(own, c, f)");
       case 22: return line(depth, "call through(elsewhere, k(" + i + "))");
       case 23: return line(depth, "call apply(elsewhere, k(" + i + "))");
+      case 24: return line(depth, "call through(nudge, k(" + i + "))");
+      case 25: return line(depth, "t = 0.5d0*t + weigh(k(" + i + "), x(" + i + "))");
+      case 26: return line(depth, "if (weigh(k(" + i + "), u) > 1.5d0) call apply(nudge, k(1))");
       case 0: return line(depth, "h(" + i + " - 1) = " + real(1));
       case 1: return line(depth, "p%one = 0.5d0*p%one + " + real(1));
       case 2: return line(depth, "p%two = " + integer(1));
@@ -647,6 +661,36 @@ end subroutine
       case 10: return line(depth, "write (*, '(a, i6, 3l2)') \"it's\", k(1), f, odd, c > 3");
       default: return line(depth, "call elsewhere(k(" + i + "))");
     }
+  }
+
+  /// A variable of a module that gets memory here, and what uses it, which may be left in between.
+  void memory(int depth, const std::string& i) {
+    line(depth, "if (allocated(block)) deallocate (block)");
+    line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
+    line(depth, one_of({"block = ", "block(:) = ", "block(0) = "}) + real(1));
+    if (chance(50)) {
+      line(depth, "do q = 0, size(block) - 1");
+      line(depth + 1, "block(q) = 0.5d0*q + " + real(1));
+      if (chance(30)) leave_loop(depth + 1);
+      line(depth, "end do");
+    }
+    if (chance(30)) line(depth, "block = [t, x(" + i + "), u]");
+    line(depth, "if (block(0) > " + real(0) + ") then");
+    body(1, depth + 1);
+    line(depth,
+         one_of({"else if (size(block) > 3) then", "else if (.not. allocated(block)) then"}));
+    line(depth + 1, "x(" + i + ") = 0.5d0*x(" + i + ") + 0.25d0*block(0)");
+    if (chance(50)) {
+      line(depth, "else");
+      body(1, depth + 1);
+    }
+    line(depth, "end if");
+    line(depth, "if (allocated(block)) deallocate (block)");
+  }
+
+  /// Of a loop without a name, whatever loops are around.
+  void leave_loop(int depth) {
+    line(depth, "if (" + condition(1) + ") " + one_of({"exit", "cycle", "return"}));
   }
 
   /// A statement of Fortran that goes to a label where it fails.

@@ -1,0 +1,172 @@
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <flang/Parser/parse-tree-visitor.h>
+#pragma GCC diagnostic pop
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/flang_moved.h"
+
+// Variables of modules that statements give other memory, or ask whether they have some.
+namespace moonloop::fortran {
+namespace {
+
+/// The variables, and the components, of such statements.
+struct MovedFinder {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+
+  void Post(const fp::AllocateObject& o) {
+    const auto* name = std::get_if<fp::Name>(&o.u);
+    if (name && name->symbol)
+      add({name->symbol->GetUltimate()});
+    else
+      add(sem::GetExpr(nullptr, o));
+  }
+  void Post(const fp::PointerObject& o) { add(sem::GetExpr(nullptr, o)); }
+  void Post(const fp::PointerAssignmentStmt& s) {
+    if (const ev::Assignment* a = sem::GetAssignment(s)) add(&a->lhs);
+  }
+  /// An array may give the whole of a variable another shape.
+  void Post(const fp::AssignmentStmt& s) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    const auto symbols = a ? ev::GetSymbolVector(a->lhs) : ev::SymbolVector{};
+    if (!symbols.empty() && sem::IsAllocatable(symbols.back()->GetUltimate()) &&
+        a->rhs.Rank() > 0 && ev::UnwrapWholeSymbolOrComponentDataRef(a->lhs))
+      add(&a->lhs);
+  }
+  void Post(const fp::Call& c) {
+    const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
+    if (!name || !name->symbol || !name->symbol->attrs().test(sem::Attr::INTRINSIC)) return;
+    const std::string called = name->ToString();
+    if (called != "allocated" && called != "move_alloc") return;
+    for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t))
+      if (const auto* e =
+              std::get_if<Fortran::common::Indirection<fp::Expr>>(&std::get<fp::ActualArg>(a.t).u))
+        add(sem::GetExpr(nullptr, e->value()));
+  }
+
+  void add(const SomeExpr* e) {
+    if (e && ev::IsVariable(*e)) add(ev::GetSymbolVector(*e));
+  }
+
+  /// The variable and the components behind it.
+  void add(const ev::SymbolVector& symbols) {
+    if (symbols.empty()) return;
+    const sem::Symbol& base = symbols.front()->GetUltimate();
+    if (base.owner().kind() != sem::Scope::Kind::Module) return;
+    std::string path =
+        DEREF(base.owner().symbol()).name().ToString() + "::" + base.name().ToString();
+    for (std::size_t i = 1; i < symbols.size(); ++i) path += "%" + symbols[i]->name().ToString();
+    found.emplace(&symbols.back()->GetUltimate(), std::move(path));
+  }
+
+  Moved found;
+};
+
+struct UseFinder {
+  template <typename T>
+  bool Pre(const T&) {
+    return !found;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Name& n) {
+    found = found || (n.symbol && moved.contains(&n.symbol->GetUltimate()));
+  }
+
+  const Moved& moved;
+  bool found = false;
+};
+
+template <typename T>
+bool uses_some(const T& x, const Moved& moved) {
+  if (moved.empty()) return false;
+  UseFinder f{moved};
+  fp::Walk(x, f);
+  return f.found;
+}
+
+/// Whether the statements of a construct can be elsewhere: none of them leaves it, or is gone to.
+struct WholeFinder {
+  template <typename T>
+  bool Pre(const T&) {
+    return possible;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  template <typename T>
+  bool Pre(const fp::Statement<T>& s) {
+    const bool keyword = std::is_same_v<T, fp::NonLabelDoStmt>;
+    possible = possible && !s.label && (!keyword || s.source.ToString().starts_with("do "));
+    return possible;
+  }
+  bool Pre(const fp::ExitStmt& s) { return possible = possible && is_loop && !s.v; }
+  bool Pre(const fp::CycleStmt& s) { return possible = possible && is_loop && !s.v; }
+  bool Pre(const fp::ReturnStmt&) { return possible = false; }
+  bool Pre(const fp::StopStmt&) { return possible = false; }
+  bool Pre(const fp::GotoStmt&) { return possible = false; }
+  bool Pre(const fp::ComputedGotoStmt&) { return possible = false; }
+  bool Pre(const fp::ArithmeticIfStmt&) { return possible = false; }
+  bool Pre(const fp::CallStmt&) { return possible = false; }
+  bool Pre(const fp::PointerAssignmentStmt&) { return possible = false; }
+  bool Pre(const fp::Format&) { return possible = false; }
+  bool Pre(const fp::PrintStmt&) { return possible = false; }
+  bool Pre(const fp::WriteStmt&) { return possible = false; }
+  bool Pre(const fp::ReadStmt&) { return possible = false; }
+  bool Pre(const fp::BlockConstruct&) { return possible = false; }
+  bool Pre(const fp::AssociateConstruct&) { return possible = false; }
+  bool Pre(const fp::CaseConstruct&) { return possible = false; }
+  bool Pre(const fp::OpenMPConstruct&) { return possible = false; }
+  bool Pre(const fp::OpenACCConstruct&) { return possible = false; }
+  bool Pre(const fp::CompilerDirective&) { return possible = false; }
+
+  bool is_loop = false, possible = true;
+};
+
+template <typename First, typename Last, typename T>
+std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
+  WholeFinder f{is_loop};
+  fp::Walk(construct, f);
+  if (!f.possible) return std::nullopt;
+  const fp::CharBlock first = std::get<fp::Statement<First>>(construct.t).source,
+                      last = std::get<fp::Statement<Last>>(construct.t).source;
+  return fp::CharBlock{first.begin(), last.end()};
+}
+
+}  // namespace
+
+Moved moved_in(const fp::Block& block) {
+  MovedFinder f;
+  fp::Walk(block, f);
+  return std::move(f.found);
+}
+
+bool uses(const fp::ActionStmt& s, const Moved& moved) { return uses_some(s, moved); }
+bool uses(const fp::Expr& e, const Moved& moved) { return uses_some(e, moved); }
+
+bool assigns_flag(const fp::AssignmentStmt& s, const Moved& moved) {
+  const ev::Assignment* a = sem::GetAssignment(s);
+  const auto type = a && a->lhs.Rank() == 0 ? a->lhs.GetType() : std::nullopt;
+  return type && type->category() == TypeCategory::Logical &&
+         !uses_some(std::get<fp::Variable>(s.t), moved);
+}
+
+std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const Moved& moved) {
+  using Fortran::common::Indirection;
+  if (!uses_some(c, moved)) return std::nullopt;
+  if (const auto* x = std::get_if<Indirection<fp::DoConstruct>>(&c.u))
+    return text_of<fp::NonLabelDoStmt, fp::EndDoStmt>(x->value(), true);
+  if (const auto* x = std::get_if<Indirection<fp::IfConstruct>>(&c.u))
+    return text_of<fp::IfThenStmt, fp::EndIfStmt>(x->value(), false);
+  if (const auto* x = std::get_if<Indirection<fp::WhereConstruct>>(&c.u))
+    return text_of<fp::WhereConstructStmt, fp::EndWhereStmt>(x->value(), false);
+  return std::nullopt;
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,33 @@
+#pragma once
+#include "frontends/fortran/flang.h"
+
+namespace moonloop::fortran {
+
+/// Variables of modules, and their components, that a routine gives other memory, or asks whether
+/// they have some: `state::u` by its symbol, `state::p%x` by the component's. C has addresses and
+/// bounds from before, so that statements which use them stay Fortran.
+using Moved = std::map<const sem::Symbol*, std::string>;
+Moved moved_in(const fp::Block& block);
+bool uses(const fp::ActionStmt& s, const Moved& moved);
+bool uses(const fp::Expr& e, const Moved& moved);
+/// Whether it assigns a logical variable that is not one of them.
+bool assigns_flag(const fp::AssignmentStmt& s, const Moved& moved);
+/// The text of a construct that uses such variables, and whose statements do not leave it.
+std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const Moved& moved);
+
+/// As in flang.h, where such variables are known by their names.
+OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
+                          const Span& at, const Moved& moved);
+/// A construct, of this text.
+OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
+                          const Moved& moved);
+/// The value of a number, or whether a condition holds as an integer. The call's last argument,
+/// which is null here, is a variable of that type that gets it.
+struct KeptValue {
+  OutputStatement statement;
+  Type type;
+  bool logical = false;
+};
+KeptValue read_kept_value(const fp::Expr& e, const Span& at, const Moved& moved);
+
+}  // namespace moonloop::fortran

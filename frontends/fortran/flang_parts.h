@@ -1,0 +1,62 @@
+#pragma once
+#include "frontends/fortran/flang.h"
+
+// Parts of statements that need nothing of the statements around them.
+namespace moonloop::fortran {
+
+inline Choice::Arm jump_if(const Expr& condition, fp::Label label, const Span& at) {
+  return {condition, std::make_shared<Body>(Body{{at, Jump{label}}})};
+}
+
+/// To the label whose place in the list, from 1, is `number`; to none for other numbers.
+inline Choice jumps_by(const Expr& number, const std::list<fp::Label>& to, const Span& at) {
+  Choice c;
+  for (const fp::Label label : to) {
+    const Expr own = lit(std::int64_t(c.arms.size()) + 1);
+    c.arms.push_back(jump_if(Expr(Compare{CompareOp::Eq, number, own}, at), label, at));
+  }
+  return c;
+}
+
+/// To one of three labels, for numbers below zero, zero and above.
+inline Choice jumps_by_sign(const Expr& e, const fp::ArithmeticIfStmt& s, const Span& at) {
+  Choice c;
+  c.arms.push_back(jump_if(Expr(Compare{CompareOp::Lt, e, lit(0)}, at), std::get<1>(s.t), at));
+  c.arms.push_back(jump_if(Expr(Compare{CompareOp::Eq, e, lit(0)}, at), std::get<2>(s.t), at));
+  c.arms.push_back(jump_if(Expr(), std::get<3>(s.t), at));
+  return c;
+}
+
+/// A construct that statements may leave, and its name, if any.
+struct Around {
+  std::string name;
+  bool loop = true;
+};
+/// Which construct `exit` or `cycle` means, from the innermost one on.
+inline int left_by(const std::vector<Around>& around, const std::optional<fp::Name>& name,
+                   const Span& at) {
+  for (std::size_t n = around.size(); n-- > 0;)
+    if (name ? around[n].name == name->ToString() : around[n].loop)
+      return static_cast<int>(around.size() - 1 - n);
+  unsupported(at, fmt::format("leaving {}, which is a construct of another kind,",
+                              name ? "`" + name->ToString() + "`" : "this"));
+}
+
+/// Whether a directive is about a loop that threads share which are there already.
+inline bool needs_region(llvm::omp::Directive id) {
+  return id == llvm::omp::Directive::OMPD_do || id == llvm::omp::Directive::OMPD_do_simd;
+}
+
+/// What `local` and `local_init` of `do concurrent` say; what iterations share is proved.
+inline void read_locality(const fp::LocalitySpec& l, const Span& at, Forall& f) {
+  if (const auto* local = std::get_if<fp::LocalitySpec::Local>(&l.u))
+    for (const fp::Name& n : local->v) f.locals.push_back(n.ToString());
+  if (const auto* local = std::get_if<fp::LocalitySpec::LocalInit>(&l.u))
+    for (const fp::Name& n : local->v) {
+      if (n.symbol->Rank() > 0) unsupported(at, "an array in `local_init`");
+      f.locals.push_back(n.ToString());
+      f.initials.push_back(n.ToString());
+    }
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,211 @@
+// Variables of modules that a routine gives memory and uses: what uses them stays Fortran.
+#include "tests/cli/fortran_program.h"
+
+using namespace moonloop::test;
+
+TEST_CASE(
+    "fortran moved: variables of modules are given memory, asked for and used in one routine") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  private
+  public :: setup, grow, u, v, y, p, now, before, total
+  real(8), allocatable :: u(:), v(:, :), y(:)
+  integer, allocatable :: hidden(:)
+  real(8), pointer :: now(:), before(:)
+  type pair
+    real(8), allocatable :: a(:), b(:)
+    integer :: m = 4
+  end type
+  type(pair) :: p
+  real(8) :: total = 0
+contains
+  subroutine setup(n, x, ierr)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    integer, intent(out) :: ierr
+    integer :: i, j
+    allocate(u(0:n), v(n, 2), stat=ierr)
+    if (ierr /= 0) return
+    u = 1.5d0
+    do j = 1, 2
+      do i = 1, n
+        if (i == 3) cycle
+        v(i, j) = i + 10*j + x(i)
+      end do
+      v(3, j) = -1
+    end do
+    do i = 1, n
+      x(i) = 2*x(i)
+    end do
+    nullify(now, before)
+    allocate(now(n))
+    now = x
+    before => now
+    before(2) = 77
+    x(1) = x(1) + now(2) + size(v) + count(v > 3)
+    allocate(hidden(n))
+    hidden = 3
+    where (x > 4)
+      hidden = 5
+    elsewhere
+      hidden = 6
+    end where
+    where (hidden == 5) x = x + hidden
+    j = size(u)
+    y = [1d0, 2d0, x(2)]
+    if (size(y) == 3) y = y*j
+    total = total + sum(u) + twice(x(2))
+  end subroutine
+  real(8) function twice(y)
+    real(8), intent(inout) :: y
+    y = y + 1
+    twice = 2*y
+  end function
+  subroutine grow(k, how, x)
+    integer, intent(in) :: k
+    integer, intent(inout) :: how
+    real(8), intent(inout) :: x(:)
+    integer :: i
+    logical :: there
+    there = allocated(p%a)
+    if (.not. allocated(p%a)) then
+      allocate(p%a(k))
+      p%a = 1
+      how = how + 1
+      if (k > 100) return
+    else if (size(p%a) < k) then
+      deallocate(p%a)
+      allocate(p%a(k))
+      p%a(:) = 2
+      how = how + 10
+      if (k > 100) return
+    else if (p%a(1) > 1.5d0) then
+      how = how + 100
+      if (k > 100) return
+    else
+      how = how + 1000
+      if (k > 100) return
+    end if
+    if (there) how = -how
+    if (allocated(p%b)) how = how + 10000
+    do i = 1, size(p%a)
+      if (i > size(x)) return
+      x(i) = x(i) + p%a(i)*p%m
+    end do
+    if (size(p%a) > 5) p%a(5) = 9
+    i = 0
+    do while (i < size(p%a) .and. i < 3)
+      i = i + 1
+      if (x(i) < 0) exit
+      x(i) = x(i)*2
+      if (x(i) > 1000) return
+    end do
+    select case (size(p%a))
+    case (3)
+      x(1) = 33
+    case default
+      x(1) = x(1) + 1
+    end select
+    call swap(p%a, x)
+    p%m = p%m + 1
+  end subroutine
+  subroutine swap(a, b)
+    real(8), allocatable, intent(inout) :: a(:)
+    real(8), intent(inout) :: b(:)
+    real(8) :: t
+    t = a(1)
+    a(1) = b(1)
+    b(1) = t
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use state
+  implicit none
+  real(8) :: x(5), z(4)
+  integer :: ierr, how, k
+  x = [1, 2, 3, 4, 5]
+  call setup(5, x, ierr)
+  print *, x, ierr, total
+  print *, lbound(u), u, v
+  print *, y, now, before, associated(now, before)
+  z = 0.5d0
+  how = 0
+  do k = 3, 6
+    call grow(k, how, z)
+    print *, k, how, z, p%a, p%m
+  end do
+  call grow(2, how, z)
+  print *, k, how, z, p%a, p%m
+end program
+)");
+  same_program(f, {"setup", "grow"});
+}
+
+TEST_CASE("fortran moved: calls get what elements of arrays have each for itself") {
+  const Folder f;
+  f.write("k.f90", R"(module chunks
+  implicit none
+  type field
+    real(8), allocatable :: u(:, :)
+    integer :: first = 1
+  end type
+  type tile
+    type(field) :: f
+    real(8), pointer :: edge(:)
+    integer :: n = 0
+  end type
+  type chunk
+    type(tile), allocatable :: tiles(:)
+    integer :: halo = 2
+  end type
+  type(chunk) :: all
+  integer :: count = 2
+contains
+  subroutine smooth(n, halo, u, edge, s)
+    integer, intent(in) :: n, halo
+    real(8), intent(inout) :: u(1 - halo:n + halo, 2), edge(n)
+    real(8), intent(out) :: s
+    integer :: i
+    s = 0
+    do i = 1, n
+      u(i, 1) = 0.5d0*(u(i - 1, 2) + u(i + 1, 2))
+      edge(i) = edge(i) + u(i, 1)
+      s = s + u(i, 1)
+    end do
+  end subroutine
+  subroutine sweep(total)
+    real(8), intent(inout) :: total
+    real(8) :: part
+    integer :: t
+    do t = 1, count
+      call smooth(all%tiles(t)%n, all%halo, all%tiles(t)%f%u, all%tiles(t)%edge, part)
+      total = total + part*t
+    end do
+    all%halo = all%halo - 1
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use chunks
+  implicit none
+  real(8) :: total
+  integer :: t, i
+  allocate(all%tiles(count))
+  do t = 1, count
+    all%tiles(t)%n = 3*t
+    allocate(all%tiles(t)%f%u(-1:3*t + 2, 2), all%tiles(t)%edge(3*t))
+    all%tiles(t)%f%u = reshape([(0.25d0*i*t, i = 1, 6*t + 8)], [3*t + 4, 2])
+    all%tiles(t)%edge = t
+  end do
+  total = 1
+  call sweep(total)
+  print *, total, all%halo
+  do t = 1, count
+    print *, all%tiles(t)%f%u, all%tiles(t)%edge
+  end do
+end program
+)");
+  same_program(f, {"smooth", "sweep"});
+}
