@@ -135,7 +135,11 @@ class RoundUp {
       changed.rhs = replace_reductions(
           expand_rules(k_, insn->rhs),
           [&](const Reduce& r, const Span& at, const Exprs& needed) -> std::optional<Expr> {
-            return in_blocks_of(*insn, terms, r, at, needed, condition);
+            return in_blocks_of(*insn, terms, {Expr(r, at)}, at, needed, condition);
+          },
+          [&](const Exprs& sums, const Span& at, const Exprs& needed) -> std::optional<Expr> {
+            if (!condition || !same_types(*insn, sums)) return std::nullopt;
+            return in_blocks_of(*insn, terms, sums, at, needed, condition);
           });
     }
     changed.predicates.insert(changed.predicates.begin(), conditions.begin(), conditions.end());
@@ -166,14 +170,35 @@ class RoundUp {
                        [&](const Expr& c) { return !is_of_instances(k_, c) || c.holds<Load>(); });
   }
 
-  /// The reduction with the loops rounded up; where the instruction gets the condition, by one of
-  /// its own, which is without.
-  Expr in_blocks_of(const Instruction& insn, GuardedTerms& terms, const Reduce& r, const Span& at,
-                    const Exprs& needed, const Expr& condition) {
-    std::optional<Type> wanted;
+  /// The type that literals in its reductions adapt to.
+  std::optional<Type> wanted_by(const Instruction& insn) const {
+    const auto t = Typer(*typed_).type(insn.lhs[0]);
+    return t ? std::optional(t->type) : std::nullopt;
+  }
+
+  bool same_types(const Instruction& insn, const Exprs& sums) const {
+    const auto type_of = [&](const Expr& sum) {
+      return Typer(*typed_).type(sum.as<Reduce>()->args[0], wanted_by(insn));
+    };
+    const auto first = type_of(sums[0]);
+    return first && std::all_of(sums.begin(), sums.end(), [&](const Expr& sum) {
+             const auto t = type_of(sum);
+             return t && t->type == first->type;
+           });
+  }
+
+  /// The reductions, one or sums to add, with the loops rounded up; where the instruction gets the
+  /// condition, by one of its own, which is without.
+  Expr in_blocks_of(const Instruction& insn, GuardedTerms& terms, const Exprs& reductions,
+                    const Span& at, const Exprs& needed, const Expr& condition) {
+    const std::optional<Type> wanted = wanted_by(insn);
     const Typer typer(*typed_);
-    if (const auto t = typer.type(insn.lhs[0])) wanted = t->type;
-    const Expr sum = terms.guarded(insn, r, wanted, at);
+    const Reduce& r = *reductions[0].as<Reduce>();
+    Exprs results;
+    for (const Expr& each : reductions)
+      results.push_back(terms.guarded(insn, *each.as<Reduce>(), wanted, each.at()));
+    const Expr sum =
+        results.size() == 1 ? results[0] : Expr(Nary{NaryOp::Add, std::move(results)}, at);
     if (!condition) return sum;
 
     const auto type = typer.type(r.args[0], wanted);
@@ -240,7 +265,7 @@ temporary, and the arrays in their terms are read through rules that are 0 beyon
 Split the loops by the same numbers, and precompute the rules: the guards are where the arrays are read.
 A rule is named after the first array in it. What is added to a sum is 0, never NaN: where a term has
 other factors as well, it is as a whole under the condition of its loops, and so are terms that divide
-integers or read what is written in the same loops.
+integers or read what is written in the same loops. Sums that are added first have one temporary.
 
 Refuses loops with tags, barriers in such a loop, and reductions of two values.)",
     .params = {{.name = "multiples",

@@ -57,7 +57,9 @@ class ReductionCut {
 
  private:
   Expr cut(const Expr& e, const Instruction& insn) {
+    std::vector<Expr> cuts;  // sums of two parts
     return rewrite(e, [&](const Expr& x) {
+      if (const auto* n = x.as<Nary>(); n && n->op == NaryOp::Add) return spliced(x, *n, cuts);
       const Reduce* r = x.as<Reduce>();
       if (!r || std::find(r->inames.begin(), r->inames.end(), iname_) == r->inames.end()) return x;
       if (arity(r->op) == 2)
@@ -70,8 +72,25 @@ class ReductionCut {
       const Expr first = part(*r, x.at(), insn, before_, "<"),
                  second = part(*r, x.at(), insn, from_, ">=");
       changed_ = true;
-      return combined(r->op, {first}, {second}, {})[0];
+      const Expr both = combined(r->op, {first}, {second}, {})[0];
+      if (r->op == ReduceOp::Sum) cuts.push_back(both);
+      return both;
     });
+  }
+
+  /// Among sums only, the parts of a sum that is cut are terms like others: additions have no order
+  /// there.
+  static Expr spliced(const Expr& e, const Nary& n, const std::vector<Expr>& cuts) {
+    Exprs terms;
+    for (const Expr& t : n.terms) {
+      const bool is_cut =
+          std::any_of(cuts.begin(), cuts.end(), [&](const Expr& c) { return c.same_as(t); });
+      const auto* sum = t.as<Reduce>();
+      if (!is_cut && !(sum && sum->op == ReduceOp::Sum)) return e;
+      const Exprs parts = is_cut ? t.as<Nary>()->terms : Exprs{t};
+      terms.insert(terms.end(), parts.begin(), parts.end());
+    }
+    return Expr(Nary{n.op, std::move(terms)}, e.at());
   }
 
   /// The terms on one side of the value, over an iname of their own.
@@ -178,7 +197,8 @@ const Op split_reduction_at_op{
 
     sum(j, e)    becomes    sum(j_0, e) + sum(j_from, e)    with j_0 < at and j_from >= at
 
-So a part of the terms may be computed elsewhere, or in another way. All reductions over the loop
+So a part of the terms may be computed elsewhere, or in another way. Among sums that are added,
+both parts are terms of the addition. All reductions over the loop
 are cut, also those in rules.
 
 Refuses loops that are tagged or that are loops of instructions too, reductions over several

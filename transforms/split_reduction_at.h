@@ -10,6 +10,7 @@ namespace moonloop {
 ///
 ///     sum(j, e)   becomes   sum(j, e) + sum(j_from, e)    with j < at, and j_from >= at
 ///
+/// Among sums that are added, both parts are terms of the addition.
 /// All reductions over `iname` are cut, also those in rules, which are expanded. Reductions are
 /// associative and commutative, so nothing needs a proof; the new order becomes the kernel's
 /// meaning. `from`: name of the second part's iname; empty: chosen.

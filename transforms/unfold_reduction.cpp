@@ -31,7 +31,8 @@ const Reduce* sum_of(const Expr& term, bool& minus) {
 
 class Unfolding {
  public:
-  explicit Unfolding(const Kernel& k) : k_(rebase(proved(k))), typed_(infer_types(k)) {
+  Unfolding(const Kernel& k, bool each_term)
+      : k_(rebase(proved(k))), typed_(infer_types(k)), each_term_(each_term) {
     k_.instructions = linearized(k_, *order_of(k_));
     out_ = k_;
   }
@@ -69,7 +70,8 @@ class Unfolding {
 
   bool unfold(const Instruction& insn) {
     if (insn.kind != InsnKind::Assign || !insn.rhs) return false;
-    const Expr rhs = expand_rules(k_, insn.rhs);
+    // Rules are kept where they hide no sum.
+    const Expr rhs = addition(insn.rhs) ? insn.rhs : expand_rules(k_, insn.rhs);
     const Expr added = addition(rhs);
     if (!added) return false;
     found_ = true;
@@ -89,7 +91,9 @@ class Unfolding {
     }
     if (base.size() != 1 || !equal(base[0], target)) assign_base(insn, base);
     const Names around(insn.inames.begin(), insn.inames.end());
-    for (const auto& [sum, minus] : sums) add_terms(insn, sum, minus, around);
+    std::set<std::string> taken;  // loops of updates so far
+    for (const auto& [sum, minus] : sums)
+      for (const Reduce& each : parts(sum)) add_terms(insn, each, minus, around, taken);
     // What is left reads the new value in the place of the sum, and the old one nowhere.
     if (!equal(rest, target)) {
       Expr others = rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? lit(0) : e; });
@@ -97,7 +101,7 @@ class Unfolding {
       made_.push_back(
           edit(std::make_shared<const Instruction>(insn), [&](Instruction& i) { i.rhs = rest; }));
     }
-    for (const Expr& p : insn.predicates) require_apart(insn, expand_rules(k_, p), around);
+    for (const Expr& p : insn.predicates) require_apart(insn, p, around);
     rename_last(insn);
     return true;
   }
@@ -133,14 +137,30 @@ class Unfolding {
     made_.push_back(std::make_shared<const Instruction>(std::move(first)));
   }
 
-  void add_terms(const Instruction& insn, const Reduce& sum, bool minus, const Names& around) {
+  /// The sum, or one of each of its terms.
+  std::vector<Reduce> parts(const Reduce& sum) const {
+    const auto* n = sum.args[0].as<Nary>();
+    if (!each_term_ || !n || n->op != NaryOp::Add || contains_reduction(sum.args[0])) return {sum};
+    std::vector<Reduce> out;
+    for (const Expr& t : n->terms) {
+      out.push_back(sum);
+      out.back().args[0] = t;
+    }
+    return out;
+  }
+
+  void add_terms(const Instruction& insn, const Reduce& sum, bool minus, const Names& around,
+                 std::set<std::string>& taken) {
     Names all = around;
     all.insert(all.end(), sum.inames.begin(), sum.inames.end());
     require_apart(insn, sum.args[0], all);
     Instruction update = part(insn, "_update");
     Expr term = sum.args[0];
     Names loops = sum.inames;
-    if (used_elsewhere(insn, sum.inames)) {
+    const bool again = std::any_of(loops.begin(), loops.end(),
+                                   [&](const std::string& i) { return taken.contains(i); });
+    taken.insert(loops.begin(), loops.end());
+    if (again || used_elsewhere(insn, sum.inames)) {
       const Set points = to_dims(dims_to_params(domain_of(k_, all), around), sum.inames);
       const InameRewrite own = add_renamed_domain(
           out_, sum.inames, gist_of_loops(points, all_to_params(domain_of(k_, around))), insn.at);
@@ -182,7 +202,8 @@ class Unfolding {
   }
 
   /// No instance of `e`, in the loops, reads the element that it assigns.
-  void require_apart(const Instruction& insn, const Expr& e, const Names& loops) const {
+  void require_apart(const Instruction& insn, const Expr& term, const Names& loops) const {
+    const Expr e = expand_rules(k_, term);
     const Expr& target = insn.lhs[0];
     const std::string& name = written_name(target);
     const auto refuse_read = [&](const Expr& by) {
@@ -218,16 +239,16 @@ class Unfolding {
   const Kernel typed_;
   std::vector<InsnPtr> made_;  // in the place of the current instruction
   std::set<std::string> ids_;
-  bool found_ = false;
+  bool each_term_, found_ = false;
 };
 
 }  // namespace
 
-Kernel unfold_reduction(const Kernel& k, const Match& within) {
+Kernel unfold_reduction(const Kernel& k, const Match& within, const UnfoldOptions& o) {
   std::set<std::string> ids;
   for (const std::size_t n : some_matching(k, within, "no instruction matches `within`"))
     ids.insert(k.instructions[n]->id);
-  return Unfolding(k).run(ids);
+  return Unfolding(k, o.each_term).run(ids);
 }
 
 extern const Op unfold_reduction_op;
@@ -247,15 +268,23 @@ type than the sum's.)",
     .params = {{.name = "within",
                 .kind = Kind::Match,
                 .help = "changes these instructions only",
-                .positional = true}},
+                .positional = true},
+               {.name = "each_term",
+                .kind = Kind::Bool,
+                .help = "where the terms are sums themselves, such as `a[k] + b[k]`, each of "
+                        "theirs is added in loops of its own",
+                .fallback = "false"}},
     .example_kernel =
         R"(kernel lower(n: int32, L: in float64[n, n], b: in float64[n], x: out float64[n])
 domain {[i, k]: 0 <= i < n and 0 <= k < i}
 x[i] = (b[i] - sum(k, L[i, k]*x[k]))/L[i, i]
 )",
     .example = R"(knl = lp.unfold_reduction(knl))",
-    .run = [](const Kernel& k,
-              const Args& a) { return unfold_reduction(k, Match::parse(a.str("within"), a.at())); },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return unfold_reduction(k, Match::parse(a.str("within"), a.at()),
+                                  {.each_term = a.boolean("each_term")});
+        },
     .query = {},
 };
 

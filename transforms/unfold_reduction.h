@@ -4,6 +4,10 @@
 
 namespace moonloop {
 
+struct UnfoldOptions {
+  bool each_term = false;  ///< terms that are sums add each of theirs in loops of its own
+};
+
 /// Adds the terms of sums to the assignee one by one, in loops of their own: the inverse of
 /// recognize_reduction.
 ///
@@ -21,6 +25,6 @@ namespace moonloop {
 ///          another type than the sum's)
 /// The sums are rounded after each term where they were rounded once: as for other reductions, the
 /// order of additions is free. Cost: isl for each access to the assignee's array beside it.
-Kernel unfold_reduction(const Kernel& k, const Match& within = {});
+Kernel unfold_reduction(const Kernel& k, const Match& within = {}, const UnfoldOptions& o = {});
 
 }  // namespace moonloop

@@ -4,35 +4,39 @@
 local Facts = require "moonloop.auto_facts"
 local Script = require "moonloop.auto_script"
 
-local Blocks = {}
+local Blocks = {
+  why_whole = "whole blocks need no guards where they add up; beyond the loops they add zeros",
+}
 
 -- A device has about as many groups at once, and each has so many bytes of local memory.
-local kGroups = 128
+Blocks.kGroups = 128
 local kLocal = 48*1024
 
--- Whether blocks along `v` and another parallel loop share what they read along a reduction.
+-- Whether blocks along `v` and another parallel loop share what they read along reductions, at least
+-- one.
 function Blocks.of(facts, nest, parallel, v)
-  if #nest.loop.ids ~= 1 then return nil end
-  local r
+  if #nest.loop.ids ~= 1 or #nest.rest == 0 then return nil end
   for _, each in ipairs(nest.rest) do
-    if not facts.reduced[each] or r then return nil end
-    r = each
+    if not facts.reduced[each] then return nil end
   end
-  if not r then return nil end
   for _, u in ipairs(Facts.without(parallel, v)) do
-    local of_u, of_v, size = 0, 0, 0  -- arrays along each axis, bytes of an element
-    for _, access in ipairs(nest.deep) do
-      local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
-      if not access.write and Facts.stride(access, r) ~= 0 then
-        of_u = of_u + (along_u ~= 0 and along_v == 0 and 1 or 0)
-        of_v = of_v + (along_v ~= 0 and along_u == 0 and 1 or 0)
-        size = math.max(size, access.size)
+    local out = {u = u, v = v, rs = nest.rest, r = nest.rest[1], size = 0, around = parallel,
+                 trips = facts.trips}
+    local shared = true
+    for _, r in ipairs(nest.rest) do
+      local of_u, of_v = 0, 0  -- arrays along each axis
+      for _, access in ipairs(nest.deep) do
+        local along_u, along_v = Facts.stride(access, u), Facts.stride(access, v)
+        if not access.write and Facts.stride(access, r) ~= 0 then
+          of_u = of_u + (along_u ~= 0 and along_v == 0 and 1 or 0)
+          of_v = of_v + (along_v ~= 0 and along_u == 0 and 1 or 0)
+          out.size = math.max(out.size, access.size)
+        end
       end
+      out.of_u, out.of_v = math.max(out.of_u or 0, of_u), math.max(out.of_v or 0, of_v)
+      shared = shared and of_u > 0 and of_v > 0
     end
-    if of_u > 0 and of_v > 0 then
-      return {u = u, v = v, r = r, size = size, around = parallel, trips = facts.trips,
-              of_u = of_u, of_v = of_v}
-    end
+    if shared then return out end
   end
   return nil
 end
@@ -45,13 +49,13 @@ local function parts_of(block, items, vector)
     local out = 1
     for _, iname in ipairs(block.around) do
       local trips = block.trips[iname]
-      if not trips then return kGroups end
+      if not trips then return Blocks.kGroups end
       local key = iname == block.u and "u" or iname == block.v and "v"
       out = out*(key and -(-trips // (items*vector*parts[key])) or trips)
     end
     return out
   end
-  while groups() < kGroups and parts.u*parts.v > 1 do
+  while groups() < Blocks.kGroups and parts.u*parts.v > 1 do
     local key = parts.u >= parts.v and "u" or "v"
     parts[key] = parts[key] // 2
   end
@@ -92,7 +96,7 @@ local function split(script, why, iname, axis, number, tag)
 end
 
 -- The rules that `after` has and `before` has not.
-local function new_rules(before, after)
+function Blocks.new_rules(before, after)
   local known, out = {}, {}
   for _, each in ipairs(before.rules) do known[each.name] = true end
   for _, each in ipairs(after.rules) do
@@ -102,7 +106,7 @@ local function new_rules(before, after)
 end
 
 -- A name for the tile of a rule that no temporary has.
-local function tile_for(script, rule)
+function Blocks.tile_for(script, rule)
   local name, known = rule.name:gsub("_read", "_tile"), {}
   for _, each in ipairs(script.knl.temporaries) do known[each.name] = true end
   local out, n = name, 1
@@ -123,7 +127,7 @@ local function stage(script, why, rule, block, axes)
     if axes[each] or each == block.r then swept[#swept + 1] = each end
   end
   if #swept < 2 then return true end
-  local tile = tile_for(script, rule)
+  local tile = Blocks.tile_for(script, rule)
   local inames = {}
   for i, each in ipairs(rule.params) do inames[i] = ("%s_%s"):format(tile, each) end
   local options = {default_tag = "l.auto", precompute_inames = inames, temporary_name = tile}
@@ -148,6 +152,7 @@ end
 
 -- `tag` is that of neighbouring elements of a work-item along `v`.
 function Blocks.make(self, block, tag)
+  if #block.rs > 1 then return false end
   local script, u, v, r = self.script, block.u, block.v, block.r
   local items, vector = 16, block.size > 4 and 2 or 4
   local parts = parts_of(block, items, vector)
@@ -155,11 +160,11 @@ function Blocks.make(self, block, tag)
                 [v] = axis_of(script, v, parts.v, items, vector)}
   local steps = script:knob(r .. "_steps", {4, 8, 16, 32}, steps_of(block, parts, items, vector))
   local before = script.knl
-  if not script:try("whole blocks need no guards where they add up; beyond the loops they add zeros",
-                    "round_up", {[u] = axes[u].size, [v] = axes[v].size, [r] = steps}) then
+  if not script:try(Blocks.why_whole, "round_up",
+                    {[u] = axes[u].size, [v] = axes[v].size, [r] = steps}) then
     return false
   end
-  local rules = new_rules(before, script.knl)
+  local rules = Blocks.new_rules(before, script.knl)
   local why = ("a group computes a block along `%s` and `%s`, each work-item several elements of it")
     :format(u, v)
   if not (split(script, why, v, axes[v], 0, tag) and split(script, why, u, axes[u], 1, "ilp")) then
@@ -174,101 +179,6 @@ function Blocks.make(self, block, tag)
   end
   for _, rule in ipairs(rules) do
     if not stage(script, walk, rule, block, axes) then return false end
-  end
-  return true
-end
-
--- All work-items of a group, 32 of each warp, share the elements of a tile.
-local function share(script, inames, tile, warps)
-  local why = "all work-items fetch, neighbours along memory"
-  local item, lane, rest = tile .. "_item", tile .. "_lane", tile .. "_rest"
-  local items = Script.computed("32*%s", {warps}, function(n) return 32*n end)
-  return script:try(why, "join_inames", inames, item)
-    and script:try(why, "split_iname", item, items,
-                   {outer_iname = tile .. "_turn", inner_iname = lane})
-    and script:try(why, "split_iname", lane, 32, {inner_iname = rest, outer_tag = "l.2"})
-    and script:try(why, "split_iname", rest, 4, {outer_tag = "l.1", inner_tag = "l.0"})
-end
-
--- Whether a sum along `r` is of products of two numbers, without conditions.
-local function has_plain_product(knl, r)
-  for _, each in ipairs(knl.instructions) do
-    if each.rhs and each.rhs:match("sum%(" .. r .. ", [%w_]+%b()%*[%w_]+%b()%)") then return true end
-  end
-  return false
-end
-
--- The same with matrix units, which take doubles on CUDA: a warp is 4 work-items along columns by 8
--- along rows, each with elements of two rows, 8 apart, and of two neighbouring columns, and adds four
--- terms at once.
-function Blocks.make_units(self, block)
-  local script, u, v, r = self.script, block.u, block.v, block.r
-  local groups = 1
-  for _, iname in ipairs(block.around) do
-    local length = iname == u and 128 or iname == v and 64 or 1
-    groups = groups*-(-(block.trips[iname] or kGroups*length) // length)
-  end
-  local warps = script:knob(u .. "_warps", {1, 2, 4, 8}, groups >= kGroups and 8 or 4)
-  local columns = script:knob(v .. "_columns", {16, 32, 64, 128}, 64)
-  local steps = script:knob(r .. "_steps", {8, 16, 32}, 16)
-  local rows = Script.computed("16*%s", {warps}, function(n) return 16*n end)
-  local before = script.knl
-  local why = ("a group computes a block along `%s` and `%s` by matrix units"):format(u, v)
-  local unit, step = r .. "_unit", r .. "_step"
-  local of_u = {u .. "_warp", u .. "_half", u .. "_row", step, unit}
-  local of_v = {v .. "_part", v .. "_column", v .. "_pair", step, unit}
-  local taken = script:try("whole blocks need no guards where they add up; beyond the loops they add zeros",
-                           "round_up", {[u] = rows, [v] = columns, [r] = steps})
-  if not taken or not has_plain_product(script.knl, r) then return false end
-  local rules = new_rules(before, script.knl)
-  taken = taken
-    and script:try(why, "split_iname", u, rows,
-                   {outer_iname = u .. "_block", inner_iname = u .. "_in", outer_tag = "g.1"})
-    and script:try(why, "split_iname", u .. "_in", 16,
-                   {outer_iname = of_u[1], inner_iname = u .. "_rest", outer_tag = "l.2"})
-    and script:try(why, "split_iname", u .. "_rest", 8,
-                   {outer_iname = of_u[2], inner_iname = of_u[3], outer_tag = "ilp", inner_tag = "l.1"})
-    and script:try(why, "split_iname", v, columns,
-                   {outer_iname = v .. "_block", inner_iname = v .. "_in", outer_tag = "g.0"})
-    and script:try(why, "split_iname", v .. "_in", 8,
-                   {outer_iname = of_v[1], inner_iname = v .. "_rest", outer_tag = "ilp"})
-    and script:try(why, "split_iname", v .. "_rest", 2,
-                   {outer_iname = of_v[2], inner_iname = of_v[3], outer_tag = "l.0", inner_tag = "vec"})
-  local third = Facts.without(Facts.without(block.around, u), v)
-  if #third > 0 then
-    taken = taken and script:try(why, "tag_inames", {[third[#third]] = "g.2"})
-  end
-  local walk = ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
-  taken = taken
-    and script:try(walk, "split_iname", r, steps, {outer_iname = r .. "_block", inner_iname = r .. "_in"})
-    and script:try(walk, "split_iname", r .. "_in", 4,
-                   {outer_iname = step, inner_iname = unit, outer_tag = "unr", inner_tag = "mma"})
-  if not taken then return false end
-  for _, rule in ipairs(rules) do
-    local tile = tile_for(script, rule)
-    local axis, first
-    local names, inames = {}, {}  -- of all parameters, and of those that a group runs over
-    for i, each in ipairs(rule.params) do
-      names[i] = tile .. "_" .. each
-      if each == u or each == v or each == r then
-        first = first or each
-        inames[#inames + 1] = names[i]
-      end
-      if each == u or each == v then axis = each end
-    end
-    if #inames ~= 2 then return false end
-    if not script:try(walk, "precompute", rule.name, axis == u and of_u or of_v,
-                      {default_tag = false, precompute_inames = names, temporary_name = tile})
-        or not share(script, inames, tile, warps) then
-      return false
-    end
-    local row = first == r and (axis == u and rows or columns) or steps
-    local padded = Script.computed(
-      '("N1, N0(pad=%%d)"):format(%s + 4)', {row},
-      function(n) return ("N1, N0(pad=%d)"):format(n + 4) end)
-    if not script:try("rows of the tile are apart, past conflicts of banks", "tag_array_axes", tile, padded) then
-      return false
-    end
   end
   return true
 end

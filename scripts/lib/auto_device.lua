@@ -5,6 +5,7 @@ local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
 local Recurrence = require "moonloop.auto_recurrence"
 local Rows = require "moonloop.auto_rows"
+local Units = require "moonloop.auto_units"
 local Wave = require "moonloop.auto_wave"
 
 local Device = setmetatable({}, {__index = Cpu})
@@ -101,7 +102,7 @@ function Device:ways(loop)
   if best then
     local block = Blocks.of(self.facts, nest, parallel, best.iname)
     if block and self.units and block.size == 8 then
-      out[#out + 1] = {take = function() return Blocks.make_units(self, block) end}
+      out[#out + 1] = {take = function() return Units.make(self, block) end}
     end
     for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}

@@ -9,6 +9,14 @@ const char* const kProductText =
     "domain {[i, j, k]: 0 <= i, j, k < n}\n"
     "c[i, j] = sum(k, a[i, k]*b[k, j])\n";
 
+/// How often a call of the matrix unit adds to the array.
+int units_into(const std::string& code, const std::string& array) {
+  const std::string call = "mma_16x8x4(" + array;
+  int out = 0;
+  for (std::size_t at = 0; (at = code.find(call, at)) != std::string::npos; ++at) ++out;
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("auto: the script that it writes is legal and replays") {
@@ -289,14 +297,22 @@ TEST_CASE("auto: products of doubles take matrix units on CUDA, where their form
           std::string(kProductText) +
               "kernel twice(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])\n"
               "domain {[i, j, k]: 0 <= i, j, k < n}\n"
-              "c[i, j] = sum(k, a[i, k]*b[k, j] + b[i, k]*a[k, j])\n");
+              "c[i, j] = sum(k, a[i, k]*b[k, j] + b[i, k]*a[k, j])\n"
+              "kernel apart(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])\n"
+              "domain {[i, j, k]: 0 <= i, j, k < n}\n"
+              "c[i, j] = sum(k, a[i, k]*b[k, j] - b[i, k]*a[k, j])\n");
   CHECK(tool("auto k.loop --target cuda -p n=1000 -o k.lua", f.str()).status == 0);
   const auto code = [&](const char* kernel) {
     return tool(std::string("gen k.loop -t k.lua --target cuda --kernel ") + kernel, f.str()).out;
   };
   CHECK(has(code("product"), "mma_16x8x4(acc"));
-  CHECK(!has(code("twice"), "mma"));
-  CHECK(has(code("twice"), "__shared__ double a_tile"));
+  CHECK(!has(code("apart"), "mma"));
+  CHECK(has(code("apart"), "__shared__ double a_tile"));
+  // Two products add to the same registers.
+  const std::string twice = code("twice");
+  CHECK(units_into(twice, "c_sum") == 32);
+  CHECK(has(twice, "double c_sum[2][8][2];"));
+  CHECK(!has(twice, "double acc"));
   // Also with knobs that tuning tries.
   const Outcome other = tool(
       "gen k.loop -t k.lua --target cuda --kernel product --knob product_i_warps=8 "
@@ -304,6 +320,48 @@ TEST_CASE("auto: products of doubles take matrix units on CUDA, where their form
       f.str());
   CHECK(other.status == 0);
   CHECK(has(other.out, "__launch_bounds__(256)"));
+}
+
+TEST_CASE("auto: sums over triangles take matrix units for whole blocks, and guards for the rest") {
+  const Folder f;
+  f.write(
+      "k.loop",
+      "kernel upper(m: int32, n: int32, a: float64[m, m], b: inout float64[m, n], x: float64[n],\n"
+      "             c: float64[m, n])\n"
+      "domain {[p, q]: 0 <= p < m and 0 <= q < n}\n"
+      "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
+      "domain {[k]: i < k < m}\n"
+      "b[p, q] = x[q]/(p - 1)   {id=first}\n"
+      "c[i, j] = 2*sum(k, a[k, i]*b[k, j])   {dep=first}\n"
+      "kernel symmetric(m: int32, n: int32, a: float64[m, m], b: float64[m, n], c: float64[m, n])\n"
+      "domain {[i, j]: 0 <= i < m and 0 <= j < n}\n"
+      "domain {[k]: 0 <= k < i}\n"
+      "domain {[l]: i <= l < m}\n"
+      "c[i, j] = sum(k, a[i, k]*b[k, j]) + sum(l, a[l, i]*b[l, j])\n");
+  CHECK(tool("auto k.loop --target cuda -p m=1000 -p n=1000 -o k.lua", f.str()).status == 0);
+  const auto code = [&](const char* kernel) {
+    return tool(std::string("gen k.loop -t k.lua --target cuda --kernel ") + kernel, f.str()).out;
+  };
+  const std::string upper = code("upper"), symmetric = code("symmetric");
+  CHECK(units_into(upper, "c_sum") == 16);
+  CHECK(has(upper, "double c_sum[2][8][2];"));
+  CHECK(!has(upper, "double acc"));
+  CHECK(units_into(symmetric, "c_sum") == 32);
+  CHECK(!has(symmetric, "double acc"));
+  // `b[1, j]` is infinite: it must not meet the zeros beside the triangle.
+  std::string script = f.read("k.lua");
+  for (std::size_t at; (at = script.find("\"mma\"")) != std::string::npos;)
+    script.replace(at, 5, "\"unr\"");
+  f.write("plain.lua", script);
+  for (const char* kernel : {"upper", "symmetric"}) {
+    const std::string knob = std::string(" --knob ") + kernel;
+    const Outcome run = tool(std::string("run k.loop -t plain.lua --kernel ") + kernel +
+                                 " --target opencl -p m=37 -p n=19 --verify --quiet" + knob +
+                                 "_i_warps=1" + knob + "_j_columns=16",
+                             f.str());
+    CAPTURE(run.out);
+    CHECK(has(run.out, "verify: equal"));
+  }
 }
 
 TEST_CASE("auto: on devices, loops are cut at the iteration that the others depend on") {

@@ -67,6 +67,21 @@ TEST_CASE("round_up: a product's arrays are read under guards, and its sum has n
   CHECK(same_values(k, tiles, {{"n", 9}}));
 }
 
+TEST_CASE("round_up: sums that are added first have one temporary") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, m: int32, a: float64[n, n], x: float64[n], y: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[k]: 0 <= k < i}\ndomain {[l, p]: 0 <= l, p < n}\n"
+      "y[i] = 2*(sum(k, a[i, k]) + sum(l, x[l]) + x[i]) + sum(p, a[p, i])\n");
+  CHECK(rounded_text(round_up(k, {{"i", 4}})) ==
+        "a_read(i, k) := a[i, k] if i < n else 0\n"
+        "a_read_0(p, i) := a[p, i] if i < n else 0\n"
+        "y_sum = sum(k, a_read(i, k)) + sum(l, x[l])\n"
+        "y_sum_0 = sum(p, a_read_0(p, i))\n"
+        "y[i] = 2*(y_sum + x[i]) + y_sum_0 if i < n\n");
+  check_same(k, {{"i", 4}});
+  check_same(k, {{"i", 4}, {"k", 2}, {"l", 3}});
+}
+
 TEST_CASE("round_up: only a loop of the sum, only loops around it") {
   const Kernel inner = round_up(matrix_product(), {{"k", 4}});
   CHECK(rounded_text(inner) ==

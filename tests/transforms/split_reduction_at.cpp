@@ -31,6 +31,14 @@ TEST_CASE("split_reduction_at: two reductions, put together by the operation") {
   for (const int n : {1, 2, 7}) CHECK(same_values(k, out, {{"n", n}, {"m", 3}}));
 }
 
+TEST_CASE("split_reduction_at: among sums, both parts are terms of the addition") {
+  const Kernel k = rows("c[i] = 2*(sum(p, b[p]) + sum(k, a[i, k])) + b[i] {id=w, inames=i}\n");
+  const Kernel out = cut_sum(k, "k", "i", "behind");
+  CHECK(line(out, "w") ==
+        "c[i] = 2*(sum(p, b[p]) + sum(k_0, a[i, k_0]) + sum(behind, a[i, behind])) + b[i]");
+  for (const int n : {1, 2, 7}) CHECK(same_values(k, out, {{"n", n}, {"m", 3}}));
+}
+
 TEST_CASE("split_reduction_at: each operation, at places within and outside") {
   for (const char* statement :
        {"c[i] = sum(k, a[i, k])", "c[i] = product(k, a[i, k] + 0.5)", "c[i] = min(k, a[i, k])",

@@ -69,6 +69,27 @@ TEST_CASE("unfold_reduction: an update alone, what is added to, several sums, a 
                  "x[i] = x[i] + sum(k, A[i, k]) {id=s}\nB[i, k] = 2*A[i, k] {id=t}\n");
 }
 
+TEST_CASE("unfold_reduction: each term of terms that are sums, in loops of its own") {
+  const Kernel k =
+      parsed(kHead +
+             "domain {[i, j, k]: 0 <= k < j < i < n}\ndomain {[l]: 0 <= l < n}\n"
+             "A[i, j] = A[i, j] - sum(k, B[i, k]*x[k] + y[k]) + sum(l, x[l]) {id=s}\n");
+  const Kernel out = unfold_reduction(k, {}, {.each_term = true});
+  CHECK(statements(out) ==
+        "s_update: A[i, j] = A[i, j] - B[i, k]*x[k]\n"
+        "s_update_0: A[i, j] = A[i, j] - y[k_0]\n"
+        "s: A[i, j] = A[i, j] + x[l]\n");
+  for (const int n : {0, 1, 2, 5, 8}) CHECK(same_values(k, out, {{"n", n}}));
+  // Rules stay where they hide no sum.
+  const Kernel rules = parsed(kHead +
+                              "domain {[i, k]: 0 <= i, k < n}\n"
+                              "r(p) := x[p] if p > 2 else 0\n"
+                              "y[i] = sum(k, r(k)*B[k, i]) {id=s}\n");
+  CHECK(statements(unfold_reduction(rules)) ==
+        "s_base: y[i] = 0\n"
+        "s: y[i] = y[i] + r(k)*B[k, i]\n");
+}
+
 TEST_CASE("unfold_reduction: what would read an element between its terms is refused") {
   const std::string loops = "domain {[i, k]: 0 <= i, k < n}\n";
   CHECK(refusal_of(kHead + loops + "x[i] = x[i] + sum(k, A[i, k]*x[k])\n") == "reads-assignee");
