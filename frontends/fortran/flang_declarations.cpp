@@ -614,10 +614,12 @@ void read_declarations_around(const sem::Scope& scope, const Places& places, Rou
     Declarations(places, routine).read_around(scope, names_in(routine));
   } while (known != routine.variables.size());
   Declarations(places, routine).keep_saved(scope, assigned_in(routine.body));
-  const std::set<std::string> used = names_in(routine);
-  std::erase_if(routine.variables, [&](const auto& v) {  // of common blocks
-    return v.second.outer && !used.count(v.first);
-  });
+  do {  // of common blocks, and what is about the bounds of those that go
+    known = routine.variables.size();
+    const std::set<std::string> used = names_in(routine);
+    std::erase_if(routine.variables,
+                  [&](const auto& v) { return v.second.outer && !used.count(v.first); });
+  } while (known != routine.variables.size());
 }
 
 bool is_text(const sem::Symbol& symbol) {

@@ -185,6 +185,11 @@ contains
     end do
     all%halo = all%halo - 1
   end subroutine
+  subroutine both(total)
+    real(8), intent(inout) :: total
+    call sweep(total)
+    total = total + all%halo
+  end subroutine
 end module
 )");
   f.write("main.f90", R"(program main
@@ -202,10 +207,47 @@ end module
   total = 1
   call sweep(total)
   print *, total, all%halo
+  call both(total)
+  print *, total, all%halo
   do t = 1, count
     print *, all%tiles(t)%f%u, all%tiles(t)%edge
   end do
 end program
 )");
-  same_program(f, {"smooth", "sweep"});
+  same_program(f, {"smooth", "sweep", "both"});
+}
+
+TEST_CASE("fortran moved: a component whose name begins with that of one with bounds") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  type chunk
+    real(8), allocatable :: a(:)
+    real(8) :: a_b = 1
+  end type
+  type(chunk) :: p
+contains
+  subroutine inner(x)
+    real(8), intent(inout) :: x
+    x = x + p%a_b
+  end subroutine
+  subroutine around(x)
+    real(8), intent(inout) :: x
+    call inner(x)
+    p%a_b = p%a_b + 1
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use m
+  implicit none
+  real(8) :: x = 0.5d0
+  call around(x)
+  call inner(x)
+  print *, x, p%a_b
+end program
+)");
+  same_program(f, {"inner", "around"});
+  CHECK(has(tool("show k.f90 --kernel inner", f.str()).out,
+            "kernel inner(x: inout float64[] order=F, p_a_b: float64)"));
 }
