@@ -255,7 +255,8 @@ void Binding::adopt_outer() {
   for (const Variable* v : added) {
     Variable& own = caller_.variables.at(names_.at(v->name));
     own.name = names_.at(v->name);
-    if (!own.lower_of.empty()) own.lower_of = names_.at(own.lower_of);
+    // An array of records is no variable itself: its bounds are those of the module's.
+    if (const auto of = names_.find(own.lower_of); of != names_.end()) own.lower_of = of->second;
     for (Bounds& b : own.bounds) b.lower = expr(b.lower), b.upper = expr(b.upper);
     caller_.arguments.push_back(own.name);
   }

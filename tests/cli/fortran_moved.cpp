@@ -251,3 +251,47 @@ end program
   CHECK(has(tool("show k.f90 --kernel inner", f.str()).out,
             "kernel inner(x: inout float64[] order=F, p_a_b: float64)"));
 }
+
+TEST_CASE("fortran moved: a called routine reads records of an array whose bounds vary") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  type tile
+    real(8), allocatable :: u(:)
+    integer :: beside(4) = 0
+  end type
+  type chunk
+    type(tile), allocatable :: tiles(:)
+  end type
+  type(chunk) :: all
+contains
+  subroutine inner(x, count)
+    real(8), intent(inout) :: x
+    integer, intent(in) :: count
+    integer :: t
+    do t = 1, count
+      if (all%tiles(t)%beside(2) /= 0) x = x + all%tiles(t)%beside(2)
+    end do
+  end subroutine
+  subroutine around(x, count)
+    real(8), intent(inout) :: x
+    integer, intent(in) :: count
+    call inner(x, count)
+    x = 2*x
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use m
+  implicit none
+  real(8) :: x = 0.5d0
+  allocate(all%tiles(3))
+  all%tiles(1)%beside = 4
+  all%tiles(3)%beside(2) = 7
+  call around(x, 3)
+  call inner(x, 2)
+  print *, x
+end program
+)");
+  same_program(f, {"inner", "around"});
+}
