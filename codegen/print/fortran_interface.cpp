@@ -144,6 +144,13 @@ void check_names(const Called& p) {
   check(p.kernel, {});
   for (const Parameter& a : p.params) check(name_of(p, a), a.at);
 }
+void check_components(const Called& p) {
+  for (const Parameter& a : p.params)
+    if (const auto& c = a.fortran.component; c && c->nested)
+      fail("unsupported", a.at,
+           "`{}`: `{}{}` is an array of each element of an array, which the interface cannot pass",
+           p.kernel, c->of, c->path);
+}
 
 /// The type of a variable with components, where the routine is written: under another name where
 /// an argument has its own.
@@ -160,10 +167,6 @@ DerivedType type_of(const Called& p, const Parameter& a) {
     fail("unsupported", a.at,
          "`{}`: `{}` is of a type that the routine itself declares, which no caller has", p.kernel,
          c.of);
-  if (c.nested)
-    fail("unsupported", a.at,
-         "`{}`: `{}{}` is an array of each element of an array, which the interface cannot pass",
-         p.kernel, c.of, c.path);
   DerivedType out{c.type, c.type, c.module};
   const auto is_taken = [&] {
     return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
@@ -315,6 +318,9 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
     for (const Parameter& x : p.params)
       if (x.name == a.fortran.of)
         return fmt::format("lbound({}, {})", place_of(p, x), a.fortran.axis + 1);
+  // Of an array of records, which is no argument itself.
+  if (a.fortran.role == FortranRole::Lower)
+    return fmt::format("lbound({}, {})", name, a.fortran.axis + 1);
   if (a.fortran.role != FortranRole::Extent) return name;
   return axis_of(p, a).first->fortran.optional ? name_of(p, a) : extent(p, a);
 }
@@ -546,6 +552,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
          to_string(p.target), fmt::join(others, ", "), last);
   }
   check_names(p);
+  check_components(p);
   check_optional(p);
   const std::string module = module_of(p), function = function_in_c(p);
   FortranInterface out;

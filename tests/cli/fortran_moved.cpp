@@ -1,4 +1,6 @@
 // Variables of modules that a routine gives memory and uses: what uses them stays Fortran.
+#include <regex>
+
 #include "tests/cli/fortran_program.h"
 
 using namespace moonloop::test;
@@ -258,7 +260,7 @@ TEST_CASE("fortran moved: a called routine reads records of an array whose bound
   implicit none
   type tile
     real(8), allocatable :: u(:)
-    integer :: beside(4) = 0
+    integer :: beside = 0
   end type
   type chunk
     type(tile), allocatable :: tiles(:)
@@ -270,7 +272,7 @@ contains
     integer, intent(in) :: count
     integer :: t
     do t = 1, count
-      if (all%tiles(t)%beside(2) /= 0) x = x + all%tiles(t)%beside(2)
+      if (all%tiles(t)%beside /= 0) x = x + all%tiles(t)%beside
     end do
   end subroutine
   subroutine around(x, count)
@@ -287,11 +289,20 @@ end module
   real(8) :: x = 0.5d0
   allocate(all%tiles(3))
   all%tiles(1)%beside = 4
-  all%tiles(3)%beside(2) = 7
+  all%tiles(3)%beside = 7
   call around(x, 3)
   call inner(x, 2)
   print *, x
 end program
 )");
   same_program(f, {"inner", "around"});
+  // Fortran has no name for the parts of all elements that are arrays themselves.
+  f.write("array.f90",
+          std::regex_replace(
+              std::regex_replace(f.read("k.f90"), std::regex("beside = 0"), "beside(4) = 0"),
+              std::regex("%beside"), "%beside(2)"));
+  const Outcome nested =
+      tool("gen array.f90 --kernel around --target c -o k.c --fortran-interface i.f90", f.str());
+  CHECK(nested.status == 1);
+  CHECK(has(nested.err, "`all%tiles%beside` is an array of each element of an array"));
 }
