@@ -43,7 +43,7 @@ local kernel = {kernel}
 for _, target in ipairs{{{targets}}} do schedules[target] = lp.auto(kernel, {{target = target, prefix = target .. "_"}}) end
 for _, resident in ipairs{{false, true}} do
   for _, n in ipairs{{{sizes}}} do
-    local chosen, costs = lp.choose_target(schedules, {{params = {{n = n}}, resident = resident, targets = {{{targets}}}}})
+    local chosen, costs = lp.choose_target(schedules, {{params = {{n = n}}, resident = resident, targets = {{{targets}}}, device = {{{device}}}}})
     local line = {{"choice", tostring(resident), n, chosen}}
     for _, target in ipairs{{{targets}}} do line[#line + 1] = ("%.6g"):format(costs[target].seconds) end
     print(table.concat(line, " "))
@@ -80,11 +80,16 @@ class Bench:
                 return line.split()[1].split("(")[0]
         raise SystemExit(f"{kernel}.loop has no kernel")
 
+    def profiles(self):
+        """The profiles that `--profiles` names, as members of a table of Lua."""
+        named = dict(p.split("=", 1) for p in self.o.profiles.split(",")) if self.o.profiles else {}
+        return ", ".join(f'{t} = "{pathlib.Path(f).resolve()}"' for t, f in named.items())
+
     def ask(self, kernel, sizes):
         """The model's choice by (resident, size): the target, and the predicted seconds of all."""
         targets = ", ".join(f'"{t}"' for t in self.targets)
         script = self.folder / "ask.lua"
-        script.write_text(ASK.format(kernel=self.name_in(kernel), targets=targets,
+        script.write_text(ASK.format(kernel=self.name_in(kernel), targets=targets, device=self.profiles(),
                                      sizes=", ".join(map(str, sizes))))
         _, err, status = run([self.moonloop, "check", str(KERNELS / f"{kernel}.loop"), "-t", str(script), "--quiet"])
         out = {}
@@ -189,6 +194,7 @@ def main():
     p.add_argument("--near", type=float, default=1.05, help="a wrong choice within this factor is near the best one")
     p.add_argument("--no-measure", action="store_true", help="keep the profiles of the machine that are there")
     p.add_argument("--asked", help="times of a file of before; only the model is asked")
+    p.add_argument("--profiles", help="files of another machine's profiles, for --asked: c=FILE,openmp=FILE,...")
     p.add_argument("--json", help="a file for all points")
     o = p.parse_args()
     bench = Bench(o)

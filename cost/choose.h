@@ -8,7 +8,8 @@
 /// Choosing between versions of a kernel by predicted times.
 namespace moonloop::cost {
 
-/// The number of the version with the least prediction, the first of equal ones.
+/// The number of the version with the least prediction. Within 1% of it is a tie, which the first
+/// version wins: callers list simpler targets first.
 std::size_t fastest(const std::vector<double>& seconds);
 
 /// A value of a parameter from which on another version is chosen.

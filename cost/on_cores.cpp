@@ -43,8 +43,12 @@ class Cores {
       traffic.push_back(traffic_into(streams_, capacity(i), static_cast<double>(p_.levels[i].line),
                                      {.crowds = true,
                                       .drops_oldest = !p_.levels[i].shared,
-                                      .both_ways = !p_.levels[i + 1].shared}));
+                                      .both_ways = !p_.levels[i + 1].shared,
+                                      .units = most_threads(),
+                                      .split = split_loops(),
+                                      .own = !p_.levels[i].shared}));
     for (const Body& b : bodies_) body(b, traffic);
+    handovers();
     launches();
   }
 
@@ -145,7 +149,8 @@ class Cores {
     const WorkStatement& w = statement(s);
     const std::vector<Trip>& path = paths_[s];
     for (std::size_t l = 0; l < path.size(); ++l) {
-      const bool item = w.loops[l].is(TagKind::Local) && w.loops[l].tag->axis == 0;
+      const bool item = w.loops[l].is(TagKind::Local) && w.loops[l].tag->axis == 0 &&
+                        !(is_device_target() && has_own_loop(w));
       if (w.loops[l].is(TagKind::Simd) || w.loops[l].is(TagKind::Vec) ||
           (item && (is_device_target() || features_of(q_.work.target).gangs)))
         return l;
@@ -155,6 +160,15 @@ class Cores {
     for (const std::size_t other : b.statements)
       if (!goes_by_lanes(other, l)) return {};
     return l;
+  }
+
+  /// Whether a work-item of a device with cores has a loop: these devices run a group's work-items
+  /// in a loop around the kernel's body, and only an innermost loop goes by vectors.
+  static bool has_own_loop(const WorkStatement& w) {
+    return std::any_of(w.loops.begin(), w.loops.end(), [](const WorkLoop& l) {
+      return !is_unrolled(l) && !(l.tag && (is_work_item(&*l.tag) || is_spread(&*l.tag))) &&
+             !l.is(TagKind::Group);
+    });
   }
 
   bool goes_by_lanes(std::size_t s, std::size_t loop) const {
@@ -218,11 +232,25 @@ class Cores {
                        [&](const Access& a) { return a.stream == stream && a.statement == s; });
   }
 
-  double capacity(std::size_t level) const {
+  double most_threads() const {
     double most = 1;
     for (const Shape& s : shapes_) most = std::max(most, s.threads);
+    return most;
+  }
+  /// The loops that run on one thread at a time: those that threads share, those inside, and those
+  /// around statements that threads do not share.
+  std::set<int> split_loops() const {
+    std::set<int> out, around;
+    for (std::size_t s = 0; s < paths_.size(); ++s)
+      for (std::size_t l = 0; l < paths_[s].size(); ++l)
+        (shapes_[s].spread && l < *shapes_[s].spread ? around : out).insert(paths_[s][l].node);
+    for (const int node : around) out.erase(node);
+    return out;
+  }
+  /// Of the caches of all threads together.
+  double capacity(std::size_t level) const {
     const cost::MemoryLevel& l = p_.levels[level];
-    return static_cast<double>(l.bytes) / (l.shared ? most : 1);
+    return static_cast<double>(l.bytes) * (l.shared ? 1 : most_threads());
   }
 
   void body(const Body& b, const std::vector<std::vector<Traffic>>& traffic) {
@@ -308,7 +336,9 @@ class Cores {
               is_integer(type) ? sum.first + sum.second : std::max(sum.first, sum.second);
           const double own = std::max(1.0, p_.vector_bytes / static_cast<double>(size_of(type)));
           const double count = in_vectors(s, n * each, width);
-          arithmetic += count * own / (p_.rate(type) / (is_integer(type) ? 1 : 2));
+          double one = own / (p_.rate(type) / (is_integer(type) ? 1 : 2));
+          if (is_device_target() && !shapes_[s].vector) one = std::min(one, p_.latency / p_.clock);
+          arithmetic += count * one;
           all += count;
         }
       }
@@ -321,6 +351,7 @@ class Cores {
         cycles += starts_of(s);
       }
     }
+    for (const std::size_t s : b.statements) first_level += sums_in_memory(s);
     for (const Access& a : accesses_of(b)) {
       double once = 0;
       const double n = executions(a, held, once);
@@ -334,6 +365,20 @@ class Cores {
     needs.add(p_.levels[0].name, first_level * p_.vector_bytes / p_.levels[0].one / threads,
               first_level, "");
     needs.add("latency", chain * p_.latency / p_.clock / threads);
+  }
+
+  /// Loads and stores of the sums of lanes inside the innermost loop, which are in memory where
+  /// there are more of them than registers.
+  double sums_in_memory(std::size_t s) const {
+    const WorkStatement& w = statement(s);
+    const std::vector<Trip>& path = paths_[s];
+    const auto v = shapes_[s].vector;
+    if (is_device_target() || !w.accumulator || !v || *v <= shapes_[s].real) return 0;
+    double sums = 1;
+    for (std::size_t l = shapes_[s].real + 1; l < path.size(); ++l)
+      if (w.accumulator->count(path[l].iname)) sums *= path[l].trips;
+    if (sums <= lanes(w) * p_.registers) return 0;
+    return 2 * in_vectors(s, path.back().reached, lanes(w));
   }
 
   std::vector<Access> accesses_of(const Body& b) const {
@@ -408,6 +453,29 @@ class Cores {
   }
 
   // ---- Starts of threads and of kernels
+
+  /// An argument that is read and written has new values from run to run, which one thread wrote.
+  /// The other threads fetch their part from the caches of that thread's core, as far as these hold
+  /// it: one core answers, at the rate at which it waits for main memory.
+  void handovers() {
+    if (is_device_target()) return;
+    std::map<std::string, double> parts;
+    double own = 0;
+    for (const cost::MemoryLevel& l : p_.levels)
+      if (!l.shared) own = std::max(own, static_cast<double>(l.bytes));
+    for (const Stream& x : streams_) {
+      const WorkArray& a = q_.work.arrays.at(x.array);
+      const Shape& shape = shapes_[static_cast<std::size_t>(x.statement)];
+      if (!a.argument || !a.read || !a.written || !shape.spread || shape.threads <= 1) continue;
+      double& part = parts[x.array];
+      part = std::max(part, std::min(x.lines(0, p_.levels[0].line) * p_.levels[0].line, own) *
+                                (1 - 1 / shape.threads));
+    }
+    double bytes = 0;
+    for (const auto& [name, part] : parts) bytes += part;
+    bytes = std::min(bytes, own);
+    if (p_.levels.size() > 1) totals_.alone("handover", bytes / p_.levels.back().one, bytes);
+  }
 
   void launches() {
     double starts = 0;

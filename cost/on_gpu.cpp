@@ -32,7 +32,10 @@ class Gpu {
     double instances = 0;  // of work-items
     std::size_t inner =
         0;  // its innermost loop that the hardware does not count; path.size(): none
-    bool unrolled(std::size_t l) const { return work->loops[l].is(TagKind::Unroll); }
+    bool unrolled(std::size_t l) const {
+      const WorkLoop& x = work->loops[l];
+      return x.is(TagKind::Unroll) || x.is(TagKind::Ilp) || x.is(TagKind::Vec);
+    }
   };
 
   /// Numbers of the present kernel.
@@ -140,7 +143,7 @@ class Gpu {
         issued += warps * (is_integer(type) ? each : each / 2);
       }
       needs.add("arithmetic", seconds, warps * kWarp * operations, "op");
-      issued += warps * (static_cast<double>(p.accesses.size()) + (p.conditional ? 1 : 0));
+      if (p.conditional) issued += warps;
     }
     if (s.inner < s.path.size()) issued += 2 * s.warps / trips_inside(s);
     needs.add("issue", issued / (p_.issue * p_.clock * p_.units), issued);
@@ -179,6 +182,8 @@ class Gpu {
               if (l == s.inner) break;
               continue;
             }
+            // A local tile has other values when the loop around its use goes on.
+            if (l == s.inner && array.place == Place::Local) break;
             if (l == s.inner || s.unrolled(l)) x.warps /= std::max(s.path[l].trips, 1.0);
             if (l == s.inner) break;
           }
@@ -231,6 +236,14 @@ class Gpu {
     return static_cast<double>(most);
   }
 
+  /// Elements that one instruction of a work-item accesses.
+  static double vector_of(const Access& a) {
+    for (std::size_t l = 0; l < a.share->path.size(); ++l)
+      if (a.share->work->loops[l].is(TagKind::Vec) && std::abs(a.stream.step(l)) == 1)
+        return std::max(a.share->path[l].trips, 1.0);
+    return 1;
+  }
+
   void memory(const std::vector<Share>& shares, const Grid& g, Needs& needs) const {
     const MemoryLevel& local = p_.levels.front();
     const MemoryLevel& memory = p_.levels.back();
@@ -238,6 +251,8 @@ class Gpu {
     std::vector<Stream> in_group, together;
     std::vector<double> by_warps;  // bytes that warps ask for, by stream of a group
     for (Access& a : accesses_of(shares)) {
+      const double issued = a.warps / vector_of(a);
+      needs.add("issue", issued / (p_.issue * p_.clock * p_.units), issued);
       if (a.place == Place::Local) {
         const double bytes =
             a.warps * conflicts(a, g) * kWarp * std::max(kBankBytes, a.stream.bytes);

@@ -256,13 +256,24 @@ void set_order(const Stream& s, std::size_t loop, double line, Traffic& out) {
   if (!out.in_order && again > 1) out.burst = std::max(rows, kIterations / again);
 }
 
+/// In how many units' caches a line of the stream is.
+double copies(const Stream& s, const CacheHabits& habits) {
+  for (std::size_t l = 0; l < s.path.size(); ++l)
+    if (habits.split.count(s.path[l].node)) return s.depends_on(l) ? 1 : habits.units;
+  return 1;
+}
+
 std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capacity, double line,
                                 const CacheHabits& habits) {
   // Footprints of one run of each loop's body; node -1 is all of it.
   std::map<int, double> footprint;
   std::map<std::tuple<int, std::string, double>, bool> counted;  // an array in several streams
+  const auto limit = [&](int node) {
+    return habits.split.count(node) ? capacity / habits.units : capacity;
+  };
   const auto add = [&](int node, const Stream& s, std::size_t loop) {
-    const double bytes = s.lines(loop, line) * line * (habits.crowds ? s.crowding(loop, line) : 1);
+    const double bytes = s.lines(loop, line) * line * (habits.crowds ? s.crowding(loop, line) : 1) *
+                         (habits.own && !habits.split.count(node) ? copies(s, habits) : 1);
     if (counted.emplace(std::tuple(node, s.array, std::round(bytes)), true).second)
       footprint[node] += bytes;
   };
@@ -272,11 +283,12 @@ std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capac
   }
   std::map<std::tuple<int, std::string, double>, std::size_t> fetched;
   std::vector<Traffic> out(streams.size());
-  if (footprint[-1] <= capacity) return out;  // it stays from run to run
+  if (footprint[-1] <= limit(-1)) return out;  // it stays from run to run
   for (std::size_t n = 0; n < streams.size(); ++n) {
     const Stream& s = streams[n];
     std::size_t loop = 0;
-    while (loop + 1 < s.path.size() && footprint[s.path[loop].node] > capacity) ++loop;
+    while (loop + 1 < s.path.size() && footprint[s.path[loop].node] > limit(s.path[loop].node))
+      ++loop;
     const double times = loop == 0 || s.path.empty() ? 1 : s.path[loop - 1].reached;
     const double lines = s.lines(loop, line);
     const int node = s.path.empty() ? -1 : s.path[loop].node;

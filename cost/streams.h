@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,11 @@ struct CacheHabits {
   /// nothing again; else of a footprint that is less than twice as large as the cache, a part.
   bool drops_oldest = false;
   bool both_ways = false;  // lines that are written back leave while others come
+  /// Units that work at the same time: the loops of `split`, by their nodes, run on one of them,
+  /// which has that part of the capacity; the others have all of it together.
+  double units = 1;
+  std::set<int> split;
+  bool own = false;  // each unit has its own part: lines that all of them use are in each
 };
 /// Bytes of lines that are moved into a cache of `capacity` bytes, by stream. A loop's body whose
 /// footprint fits finds at its next iteration what the last one left there.

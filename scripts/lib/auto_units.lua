@@ -215,11 +215,15 @@ end
 -- two neighbouring columns, and adds four terms at once. `small`: several sums share local memory.
 function Units.make(self, block, small)
   local u, v = block.u, block.v
-  local groups = 1
+  local groups, half = 1, 1  -- of blocks of 128 by 64 elements, and of 64 by 64
   for _, iname in ipairs(block.around) do
     local length = iname == u and 128 or iname == v and 64 or 1
-    groups = groups*-(-(block.trips[iname] or Blocks.kGroups*length) // length)
+    local trips = block.trips[iname] or Blocks.kGroups*length
+    groups = groups*-(-trips // length)
+    half = half*-(-trips // math.min(length, 64))
   end
+  -- Too few for a device: smaller blocks without matrix units leave less of it idle.
+  if half < Blocks.kGroups // 2 then return false end
   small = small or #block.rs > 1 or block.of_u > 1 or block.of_v > 1
   local own = self.script
   self.script = own:fork()

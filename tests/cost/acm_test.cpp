@@ -88,4 +88,6 @@ TEST_CASE("choose: all changes of the choice are found exactly") {
   CHECK(crossovers(5, 5, choice).empty());
   CHECK(crossovers(36, 37, choice).size() == 1);
   CHECK(fastest({3, 1, 1}) == 1);
+  CHECK(fastest({1.009, 1.0, 2.0}) == 0);  // a tie: the first one
+  CHECK(fastest({1.011, 1.0, 0.999}) == 1);
 }

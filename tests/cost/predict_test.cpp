@@ -242,3 +242,29 @@ TEST_CASE("cost: what the target cannot express is its own error") {
   CHECK_THROWS_AS(
       predict(tagged(kernel(kCopy), "i", "par"), Target::Cuda, {{"n", 100}}, gpu_profile()), Error);
 }
+
+TEST_CASE("cost: threads keep in their caches together what one core's do not hold") {
+  const Kernel k = tagged(kernel(kCopy), "i", "par");
+  // 12.8 MB, of a shared cache of 16 MB
+  const Prediction p = predict(k, Target::OpenMP, {{"n", 800}}, host_profile(), {});
+  CHECK(bound(p, "memory").amount == 0);
+  // 1.28 MB, of four caches of 512 KB
+  const Prediction small = predict(k, Target::OpenMP, {{"n", 280}}, host_profile(), {});
+  CHECK(bound(small, "L3").amount == 0);
+  CHECK(bound(on_host(kernel(kCopy), {{"n", 280}}), "L3").amount > 0);
+}
+
+TEST_CASE("cost: threads fetch what one of them wrote between runs from its core's caches") {
+  const char* const text = R"(
+kernel add(n: int32, a: in float64[n], b: inout float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = b[i] + a[i]
+)";
+  const Kernel k = tagged(kernel(text), "i", "par");
+  const auto handed = [&](const Kernel& x, std::int64_t n) {
+    return bound(predict(x, Target::OpenMP, {{"n", n}}, host_profile(), {}), "handover").amount;
+  };
+  CHECK(handed(k, 16000) == doctest::Approx(0.75 * 8 * 16000).epsilon(0.01));
+  CHECK(handed(k, 16000000) <= 512 << 10);  // more is not in that core's caches
+  CHECK(handed(kernel(text), 16000) == 0);
+}
