@@ -95,7 +95,7 @@ class GroupsOfNests {
     return at->second;
   }
   std::map<std::string, std::set<std::string>> kept_;  // by instruction
-  std::map<std::string, Expr> lengths_;  // a loop with a tag keeps its domain
+  std::map<std::string, Expr> lengths_;                // a loop with a tag keeps its domain
 };
 
 /// Whether all of a loop finds room on the axis, or a part of fixed length.

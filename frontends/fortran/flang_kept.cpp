@@ -326,7 +326,7 @@ class Keeping : public OutputArguments {
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
   const Moved moved_;
-  std::string constants_, groups_, first_;             // before the statement
+  std::string constants_, groups_, first_;  // before the statement
 };
 
 /// Arrays that elements of arrays have each for itself are no parts of one.
