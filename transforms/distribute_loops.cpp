@@ -110,15 +110,8 @@ std::string renamed(const InameCopies& copies, const std::string& iname) {
 /// Conditions that all statements of the loop share become its bounds, and the same for loops in
 /// it.
 void bound(Kernel& k, const std::string& iname) {
-  const LoopBody body(k, iname);
-  std::set<std::string> own;
-  for (const std::size_t n : body.members()) own.merge(body.own(n));
-  for (const std::string& each : own) {
-    const LoopBody inside(k, each);
-    std::set<std::string> loops;
-    for (const std::size_t n : inside.members()) loops.merge(inside.own(n));
-    take_conditions_as_bounds(k, each, loops);
-  }
+  for (const std::string& each : LoopBody(k, iname).own())
+    take_conditions_as_bounds(k, each, LoopBody(k, each).own());
 }
 
 }  // namespace

@@ -86,9 +86,7 @@ class Tiles {
                              [&](const std::string& i) { return used.contains(i); });
         });
     if (!shared) return;
-    const LoopBody body(k_, iname_);
-    std::set<std::string> own;
-    for (const std::size_t n : body.members()) own.merge(body.own(n));
+    const std::set<std::string> own = LoopBody(k_, iname_).own();
     if (own.contains(iname_)) detach_loop(k_, iname_, own);
   }
 

@@ -38,8 +38,7 @@ class Cut {
     for (const std::size_t n : body.members()) check_member(*k_.instructions[n]);
     check_value(*k_.instructions[body.members().front()]);
 
-    std::set<std::string> own;  // the loop and those in it
-    for (const std::size_t n : body.members()) own.merge(body.own(n));
+    const std::set<std::string> own = body.own();
     detach_loop(k_, iname_, own);
     NewInames names(k_);
     const bool renamed = !wanted.before.empty() && wanted.before != iname_;

@@ -22,6 +22,12 @@ LoopBody::LoopBody(const Kernel& k, const std::string& iname)
   std::sort(members_.begin(), members_.end());
 }
 
+std::set<std::string> LoopBody::own() const {
+  std::set<std::string> out;
+  for (const std::size_t n : members_) out.merge(own(n));
+  return out;
+}
+
 std::set<std::string> LoopBody::own(std::size_t n) const {
   std::set<std::string> out = inside_[n];
   for (const std::string& i : all_inames(k_, *k_.instructions[n])) {

@@ -19,6 +19,8 @@ class LoopBody {
   /// What a copy of the loop copies for the instruction: the loop and those in it, of reductions
   /// too, and inames of a team whose bounds depend on them.
   std::set<std::string> own(std::size_t n) const;
+  /// The same for all of its instructions together.
+  std::set<std::string> own() const;
 
  private:
   const Kernel& k_;

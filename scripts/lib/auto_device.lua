@@ -124,8 +124,6 @@ function Device.steps_through_memory(nest, iname)
   return false
 end
 
-local kGroups = 128  -- as many run at once
-
 -- Elements of arrays that iterations may get copies of.
 local kCopies = 1 << 26
 
@@ -307,7 +305,7 @@ function Device:make_grid(nest, parallel, v)
   local sizes = {32, 64, 128, 256}
   local rest = Facts.without(parallel, v)
   local length = self:fitting(v, sizes, #rest > 0 and 64 or 128)
-  while #rest == 0 and length > sizes[1] and (facts.trips[v] or math.huge) < kGroups*length do
+  while #rest == 0 and length > sizes[1] and (facts.trips[v] or math.huge) < Blocks.kGroups*length do
     length = length // 2  -- groups for all of the device
   end
   local size = script:knob(v .. "_items", sizes, length)
