@@ -46,6 +46,23 @@ std::set<std::string> related(const Kernel& k, const std::string& iname) {
   return out;
 }
 
+/// By the loops that statements in the loop have, if each statement is in a loop that the loop
+/// bounds: then some of its values may be idle.
+std::set<std::set<std::string>> nests_in(const Kernel& k, const std::string& iname) {
+  std::set<std::set<std::string>> out;
+  for (const InsnPtr& insn : k.instructions) {
+    if (!insn->inames.contains(iname)) continue;
+    const bool bounded =
+        std::any_of(insn->inames.begin(), insn->inames.end(), [&](const std::string& i) {
+          const std::vector<std::string> params = k.home_of(i)->params();
+          return std::find(params.begin(), params.end(), iname) != params.end();
+        });
+    if (!bounded) return {};
+    out.emplace(insn->inames.begin(), insn->inames.end());
+  }
+  return out;
+}
+
 /// The values of `iname`, in the iterations of loops around that bound it.
 Set points_of(const Kernel& k, const std::string& iname, const Around& around,
               const std::map<std::string, std::int64_t>& params) {
@@ -64,6 +81,16 @@ Set points_of(const Kernel& k, const std::string& iname, const Around& around,
     if (std::find(dims.begin(), dims.end(), all[d]) == dims.end())
       points = isl_set_eliminate(points.take(), isl_dim_set, unsigned(d), 1);
   points = to_dims(points, dims);
+  if (const std::set<std::set<std::string>> nests = nests_in(k, iname); !nests.empty()) {
+    std::optional<Set> runs;
+    for (const std::set<std::string>& nest : nests) {
+      std::set<std::string> names = nest;
+      names.insert(dims.begin(), dims.end());
+      Set some = to_dims(domain_of(k, {names.begin(), names.end()}), dims);
+      runs = runs ? Set(isl_set_union(runs->take(), some.take())) : some;
+    }
+    points = isl_set_intersect(points.take(), runs->take());
+  }
   for (const auto& [name, value] : params) {
     const int at = isl_set_find_dim_by_name(points.get(), isl_dim_param, name.c_str());
     if (at >= 0)

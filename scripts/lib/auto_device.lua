@@ -18,6 +18,7 @@ function Device.schedule(script, options)
     params = options.params,
     accepts = options.accepts,
     units = options.target == "cuda",
+    many_results = true,  -- at once, rather than long sums
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
@@ -108,6 +109,7 @@ function Device:ways(loop)
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end
     out[#out + 1] = {take = function() return Rows.share_terms(self, nest, parallel, best.iname) end}
+    out[#out + 1] = {take = function() return Rows.in_local(self, nest, best.iname) end}
     out[#out + 1] = {take = function() return Rows.share_sums(self, nest, best.iname) end}
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
@@ -218,7 +220,8 @@ function Device:wave_by_wave(loop)
   end
   local facts = self.facts
   self.script, self.facts = trial, inside
-  local done = Rows.one_group(self, inside.loop[wave]) and Rows.keep_in_local(self, wave)
+  local runs, name = Rows.one_group(self, inside.loop[wave])
+  local done = runs and Rows.keep_in_local(self, wave, name)
   self.facts = facts
   return done
 end
