@@ -1,5 +1,9 @@
 #pragma once
+#include <array>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/arguments.h"
@@ -22,6 +26,25 @@ class DeviceCall {
   void download(std::vector<Buffer>& buffers);
 
  private:
+  /// A number of groups or work-items, found once where no loop of the host decides it.
+  struct Number {
+    Expr expression;
+    std::string what;
+    bool fixed = false;
+    std::optional<std::int64_t> known;
+
+    std::int64_t of(const Integers& values);
+  };
+  /// A kernel with its arguments: a host's loop may launch it many times.
+  struct Launch {
+    std::array<Number, 3> items, groups;
+    bool items_checked = false;
+    std::vector<DeviceArgument> args;
+    std::vector<std::string> inames;    // arguments that are variables of the host's loops,
+    std::vector<std::int64_t> numbers;  // and their values, to which `args` point
+  };
+
+  Launch launch_of(const DeviceKernel& k);
   void steps(const std::vector<HostStep>& all, Integers& values);
   void launch(int kernel, const Integers& values);
 
@@ -31,6 +54,7 @@ class DeviceCall {
   std::map<std::string, std::vector<std::byte>> scalar_bytes_;
   std::map<std::string, std::unique_ptr<DeviceMemory>> memory_;
   DeviceModule& module_;
+  std::vector<Launch> launches_;  // by kernel
 };
 
 }  // namespace moonloop

@@ -45,7 +45,8 @@ function Device:nest(iname)
     if self:copies_or_blocks(loop)
         or self:attempt(function() return self:wave_by_wave(loop) end)
         or self:attempt(function() return Rows.one_group(self, loop) end)
-        or self:attempt(function() return Rows.make(self, nest) end) then
+        or self:attempt(function() return Rows.make(self, nest) end)
+        or self:attempt(function() return Rows.columns(self, nest) end) then
       return
     end
   end
@@ -259,19 +260,31 @@ function Device:take_waves(loop)
   return true
 end
 
--- Loops in it are looked at one by one, on the host.
+-- Loops in it are looked at one by one, on the host; short ones that follow each other together.
 function Device:keep(nest)
   local last = nest.chain[#nest.chain]
-  local any = false
-  for _, each in ipairs(self.facts.inside[last] or {}) do
-    any = true
-    if self.facts.reduced[each] then
-      self:total(self.facts.loop[each])
+  local inside = self.facts.inside[last] or {}
+  local at = 1
+  while at <= #inside do
+    local run = {}
+    while inside[at + #run] and Rows.is_short(self.facts, inside[at + #run]) do
+      run[#run + 1] = inside[at + #run]
+    end
+    local together = #run > 1
+      and self:attempt(function() return Rows.one_after_the_other(self, run) end)
+    if together then
+      at = at + #run
     else
-      self:nest(each)
+      local each = inside[at]
+      if self.facts.reduced[each] then
+        self:total(self.facts.loop[each])
+      else
+        self:nest(each)
+      end
+      at = at + 1
     end
   end
-  if any then
+  if #inside > 0 then
     self:note_what_stays(nest)
   else
     self.script:note(Cpu.why_in_order(self.facts.loop[last]))

@@ -11,6 +11,7 @@ local kShortRow = 24        -- iterations for which a work-item a row is as good
 local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
 local kLocal = 40*1024      -- bytes of local memory that a group may need for parts of an array
 local kOneGroup = 1 << 14   -- iterations that one group finishes while a kernel is launched
+local kLaunches = 1 << 22   -- iterations that take a device no longer than some launches
 
 -- Iterations of all of the loops together; nothing where that is not known.
 local function product(facts, inames)
@@ -101,6 +102,33 @@ local function far_along(facts, x, iname)
     end
   end
   return out
+end
+
+-- Columns, neighbours along memory, of a parallel loop: work-items of a group share what runs at once in
+-- each, and sums, so that all of it is one kernel; for few iterations, beside which launches count.
+function Rows.columns(device, nest)
+  local facts, script = device.facts, device.script
+  local rows, lanes = parallel_of(facts, nest), facts.inside[nest.chain[#nest.chain]] or {}
+  local v, sums, work = rows[1], 0, 0
+  if #rows ~= 1 or #lanes < 2 or far_along(facts, nest.loop.iname, v) > 0 then return false end
+  for _, each in ipairs(lanes) do
+    if not at_once(facts, each) or #(facts.inside[each] or {}) > 0
+        or far_along(facts, nest.loop.iname, each) == 0 then
+      return false
+    end
+    sums = sums + (facts.reduced[each] and 1 or 0)
+    work = work + (product(facts, {v, each}) or math.huge)
+  end
+  if sums == 0 or work > kLaunches then return false end
+  local why = ("columns, neighbours along `%s`: work-items of a group share `%s`"):format(
+    v, table.concat(lanes, "`, `"))
+  local columns = script:knob(v .. "_columns", {4, 8, 16, 32}, 8)
+  local items = script:knob(lanes[1] .. "_items", {16, 32, 64, 128}, 32)
+  if not device:split(why, v, columns, {outer_tag = "g.0", inner_tag = "l.0"}) then return false end
+  for _, each in ipairs(lanes) do
+    if not device:split(why, each, items, {inner_tag = "l.1"}) then return false end
+  end
+  return true
 end
 
 -- Work-items share the terms of each of few results, which are neighbours along `v`.
@@ -381,12 +409,10 @@ local function from_zero(device, why, iname)
   return device.script:try(why, "start_at_zero", iname, {name = name}) and name or iname
 end
 
--- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
--- takes less time than a launch. Gives whether it does, and what the loop is called then.
-function Rows.one_group(device, loop)
+-- Makes these loops, one after the other, loops of the work-items of one group, which wait for each
+-- other in between. `base` begins the name of the group's size.
+local function take_lanes(device, why, base, lanes)
   local facts, script = device.facts, device.script
-  local lanes = loop.par and {} or short_lanes(facts, loop.iname)
-  if #lanes == 0 then return false end
   local longest, most, second = 0, 0, {}
   for _, each in ipairs(lanes) do
     second[each] = second_of(facts, each)
@@ -394,13 +420,11 @@ function Rows.one_group(device, loop)
     longest, most = math.max(longest, trips), math.max(most, trips*(facts.trips[second[each]] or 1))
   end
   if longest < kShortRow then return false end
-  local why = ("`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
   local two = most > longest
   local size = two and 256 or 64
   while size < 1024 and 2*size < (two and most // 16 or longest) do size = 2*size end
-  local items = script:knob(loop.iname .. "_items", {64, 128, 256, 512, 1024}, size)
+  local items = script:knob(base .. "_items", {64, 128, 256, 512, 1024}, size)
   local rows = Script.computed("%s//32", {items}, function(n) return n // 32 end)
-  local name = from_zero(device, why, loop.iname)
   for _, lane in ipairs(lanes) do
     local y = second[lane]
     local each = facts.trips[lane] ~= 1 and from_zero(device, why, lane) or lane
@@ -423,7 +447,36 @@ function Rows.one_group(device, loop)
       end
     end
   end
-  return keep_arrays(device, why, loop), name
+  return true
+end
+
+-- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
+-- takes less time than a launch. Gives whether it does, and what the loop is called then.
+function Rows.one_group(device, loop)
+  local facts = device.facts
+  local once = facts.trips[loop.iname] == 1
+  local lanes = loop.par and not once and {} or short_lanes(facts, loop.iname)
+  if #lanes == 0 or once and #lanes < 2 then return false end
+  local why = (once and "`%s` is short: one group runs it all"
+    or "`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
+  local own, name = device.script, loop.iname
+  device.script = own:fork()
+  if not once then name = from_zero(device, why, name) end
+  if take_lanes(device, why, loop.iname, lanes) then return keep_arrays(device, why, loop), name end
+  device.script = own
+  return false
+end
+
+-- Whether one group finishes the loop while a kernel is launched.
+function Rows.is_short(facts, iname)
+  local work = at_once(facts, iname) and work_in(facts, iname)
+  return work and work <= kOneGroup // 4 and facts.trips[iname] >= kShortRow
+end
+
+-- One group runs loops that are short, one after the other, rather than a launch each.
+function Rows.one_after_the_other(device, lanes)
+  local why = ("short, one after the other, `%s`: one group runs them"):format(table.concat(lanes, "`, `"))
+  return take_lanes(device, why, lanes[1], lanes)
 end
 
 return Rows
