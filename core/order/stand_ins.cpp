@@ -222,7 +222,8 @@ class StandInCheck {
 
   void prove_access(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
-    ApproximateMap serves{arranged(p.s->relation, o.dims(p.now), o.dims(use))};
+    const Map relation = arranged(p.s->relation, o.dims(p.now), o.dims(use));
+    ApproximateMap serves{relation};
     serves.intersect_domain(o.domain(p.now));
     serves.intersect_range(o.domain(use));
     const ApproximateMap same = conflicts(w, p.now, r, use);
@@ -234,7 +235,9 @@ class StandInCheck {
     Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.all.copy());
     others = isl_map_intersect_domain(others.take(), o.domain(p.now).all.take());
     others = isl_map_intersect_range(others.take(), o.domain(use).all.take());
-    others = isl_map_subtract(others.take(), fetched.copy());
+    // Within the same elements and instances, those fetched are those of the relation, which has
+    // fewer constraints to subtract one by one.
+    others = isl_map_subtract(others.take(), relation.copy());
     // f' must run before the f that serves the same use.
     Map pairs = compose(std::move(others), isl_map_reverse(fetched.copy()));
     Map kept = o.before(p.now, p.now, is_parallel);
