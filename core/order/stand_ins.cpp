@@ -241,8 +241,9 @@ class StandInCheck {
     // f' must run before the f that serves the same use.
     Map pairs = compose(std::move(others), isl_map_reverse(fetched.copy()));
     Map kept = o.before(p.now, p.now, is_parallel);
+    if (yes(isl_map_is_subset(pairs.get(), kept.get()))) return;
     const Map stale = isl_map_subtract(pairs.take(), kept.take());
-    if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
+    refuse_stale(p.now, p.now, stale, w, w, exact, p);
   }
 
   /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a
@@ -291,8 +292,10 @@ class StandInCheck {
               const Placed& p) {
     Map pairs = isl_map_intersect_domain(wanted.all.take(), is_.order.domain(a).all.take());
     pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b).all.take());
-    const Map bad = isl_map_subtract(pairs.take(), is_.order.before(a, b, is_parallel).take());
-    if (!yes(isl_map_is_empty(bad.get()))) refuse_stale(a, b, bad, x, y, wanted.exact, p);
+    Map kept = is_.order.before(a, b, is_parallel);
+    if (yes(isl_map_is_subset(pairs.get(), kept.get()))) return;
+    const Map bad = isl_map_subtract(pairs.take(), kept.take());
+    refuse_stale(a, b, bad, x, y, wanted.exact, p);
   }
 
   [[noreturn]] void refuse_stale(int a, int b, const Map& bad, const Access& x, const Access& y,
