@@ -110,9 +110,9 @@ bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAcc
   });
 }
 
-std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(const StatementAccess& x, const StatementAccess& y,
-                                             const std::vector<std::string>& same,
-                                             const std::string& carried, bool groups) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried, bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
@@ -174,16 +174,15 @@ Map HardwareConflicts::not_on_trust(const StatementAccess& x, const StatementAcc
   return pairs;
 }
 
-std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_groups(const StatementAccess& x,
-                                                    const StatementAccess& y,
-                                                    const std::vector<std::string>& same,
-                                                    const std::string& carried) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_groups(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
   return unless_claimed(x, y, across(x, y, same, carried, true), "global");
 }
 
-std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(const StatementAccess& write,
-                                                    const StatementAccess& read, bool earlier) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(
+    const StatementAccess& write, const StatementAccess& read, bool earlier) {
   const Instruction &w = insn(write.insn), &r = insn(read.insn);
   std::vector<std::string> same;
   for (const std::string& i : w.inames) {
@@ -218,10 +217,9 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(const S
   return Pairs{std::move(pairs), {}};
 }
 
-std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_items(const StatementAccess& x,
-                                                   const StatementAccess& y,
-                                                   const std::vector<std::string>& same,
-                                                   const std::string& carried) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_items(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried) {
   return unless_claimed(x, y, across(x, y, same, carried, false), "local");
 }
 
@@ -237,10 +235,9 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 /// `nosync` covers unknown cases, such as indirect subscripts; it is refused where a barrier is
 /// known to be needed.
-std::optional<HardwareConflicts::Pairs> HardwareConflicts::unless_claimed(const StatementAccess& x,
-                                                     const StatementAccess& y,
-                                                     std::optional<Pairs> pairs,
-                                                     const std::string& scope) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::unless_claimed(
+    const StatementAccess& x, const StatementAccess& y, std::optional<Pairs> pairs,
+    const std::string& scope) {
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
   if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
   if (!conflicts_.pairs(x, y).exact) return std::nullopt;

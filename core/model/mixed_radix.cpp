@@ -234,8 +234,8 @@ bool narrow(const BoundRow& row, std::vector<Interval>& all) {
   for (std::size_t t = open.value_or(0); t < (open ? *open + 1 : row.terms.size()); ++t) {
     const auto& [d, factor] = row.terms[t];
     std::int64_t others = most;
-    if (!open && __builtin_sub_overflow(most, factor * *(factor > 0 ? all[d].high : all[d].low),
-                                        &others))
+    if (!open &&
+        __builtin_sub_overflow(most, factor * *(factor > 0 ? all[d].high : all[d].low), &others))
       continue;
     if (others == INT64_MIN) continue;
     // factor*d >= -others

@@ -96,8 +96,9 @@ class Reference {
   const OwnCopies& own() const;
 
   mutable bool reads_are_defined = false;  // check_defined has said so
-  /// Whether an instance of the first access, by statement and number, runs before one of the second
-  /// that touches the same element, with those claims: what was asked so far (core/order/nest.cpp).
+  /// Whether an instance of the first access, by statement and number, runs before one of the
+  /// second that touches the same element, with those claims: what was asked so far
+  /// (core/order/nest.cpp).
   mutable std::map<std::pair<std::array<int, 4>, ClaimsKey>, bool> depends;
 
  private:
