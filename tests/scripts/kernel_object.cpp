@@ -103,7 +103,8 @@ TEST_CASE("auto: what was asked about a kernel is an answer for that kernel alon
     end
     assert(loops(twice) == 1 and loops(twice) == 1 and asked == 6)
 
-    local texts, all = {}, {1, 1.0, "1", true, "true", {1}, {"1"}, {{1}}, {a = 1}, {[1.5] = 1}, {1, 1}, {}}
+    local all = {1, 1.0, "1", true, "true", {1}, {"1"}, {{1}}, {a = 1}, {[1.5] = 1}, {1, 1}, {}}
+    local texts = {}
     for _, value in ipairs(all) do texts[Memory.text(value)] = true end
     local count = 0
     for _ in pairs(texts) do count = count + 1 end
