@@ -1,7 +1,6 @@
 -- Sums over what earlier iterations of a loop in order have computed, as factorizations and
 -- substitutions have: in blocks of these iterations, the terms of the blocks before are a sum of their
 -- own, for many results at once; the rest stays in order. For moonloop.auto alone.
-local lp = require "moonloop"
 local Facts = require "moonloop.auto_facts"
 local Script = require "moonloop.auto_script"
 
@@ -34,8 +33,8 @@ end
 -- By instruction, along what blocks are cut: members of isl's outermost band, the innermost first, as
 -- they are of whole results.
 local function directions(script, loop)
-  local ok, schedule = pcall(lp.affine_schedule, script.knl, loop.iname)
-  if not ok then return {} end
+  local schedule = Facts.schedule(script.knl, loop.iname)
+  if not schedule then return {} end
   local out = {}
   local function look(tree)
     local band = tree.kind == "band" and tree.permutable and tree
