@@ -94,7 +94,7 @@ static unsigned calls[kThreads][kKernels];
 static int how = -1;  /* 0 and 1: by turns; 2: gfortran's, 3: Moonloop's */
 static double now(void) {{
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime({clock}, &t);
   return t.tv_sec + 1e-9*t.tv_nsec;
 }}
 __attribute__((constructor)) static void start(void) {{ how = atoi(getenv("BENCH_HOW")); }}
@@ -223,7 +223,9 @@ class Program:
                 if how == "moonloop":  # what is not dispatched, and variables of modules, are gfortran's
                     words.append("--weaken")
                 run(["objcopy", *words, o])
-        (folder / "dispatch.c").write_text(DISPATCH.format(kernels=len(self.kernels)) + "".join(
+        (folder / "dispatch.c").write_text(DISPATCH.format(
+            kernels=len(self.kernels),
+            clock="CLOCK_MONOTONIC" if threads > 1 else "CLOCK_PROCESS_CPUTIME_ID") + "".join(
             DISPATCHED.format(symbol=x, number=i, values=", ".join(f"a{j}" for j in range(n)),
                               arguments=", ".join(f"void *a{j}" for j in range(n)) or "void")
             for i, (_, x, n) in enumerate(self.kernels)))
