@@ -46,9 +46,9 @@ local function fit(one, other)
   return false
 end
 
--- The kernel with the parallel loop inside of the one loop in it, in lanes: elements that follow each
--- other in memory belong to iterations of the former, and to those of the latter they are far apart.
--- Nothing where that is not so, or a loop or a statement is somewhere else.
+-- The kernel with the parallel loop inside of the one loop in it, in lanes: elements that follow
+-- each other in memory belong to iterations of the former, and to those of the latter they are far
+-- apart. Nothing where that is not so, or a loop or a statement is somewhere else.
 local function turned(knl, outer, inner)
   for _, instruction in ipairs(knl.instructions) do
     local found = {}
@@ -78,16 +78,16 @@ end
 ---
 --- These are outermost loops tagged `par`, one after the other, over the same values, with loops
 --- inside of them, of which one runs wherever the other one does. A row that the first one of them
---- reads or writes is still in a cache when the second one needs it, and threads wait once. The loops
---- inside stay as they are. Sums, products, largest and smallest values over such a loop are found in
---- lanes of the innermost loop, tagged `simd`: what is declared to be added up by threads in any order
---- has no order of its own.
+--- reads or writes is still in a cache when the second one needs it, and threads wait once. The
+--- loops inside stay as they are. Sums, products, largest and smallest values over such a loop are
+--- found in lanes of the innermost loop, tagged `simd`: what is declared to be added up by threads
+--- in any order has no order of its own.
 ---
 --- `gen`, `run` and `fc` do this by themselves to routines of Fortran that no script changes, where
 --- the target is `c` or `openmp` and a directive made loops parallel.
 ---
---- Where there are no threads, a parallel loop along memory moves into the one loop inside of it, if
---- that is across memory.
+--- Where there are no threads, a parallel loop along memory moves into the one loop inside of it,
+--- if that is across memory.
 ---
 --- A fusion, a move or a tag against a dependence is left out.
 ---
