@@ -274,8 +274,9 @@ std::vector<Kernel> with_parallel_rows(const Common& c, std::vector<Kernel> kern
   std::string code;
   for (const Kernel& k : kernels)
     if (c.means(k.name) && plain.contains(k.name) &&
-        std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
-                    [](const auto& t) { return t.second.kind == TagKind::Par; }))
+        std::any_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
+          return t.second.kind == TagKind::Par || t.second.kind == TagKind::Simd;
+        }))
       code += fmt::format("{0} = require(\"moonloop.lib\").parallel_rows({0}, {{threads = {1}}})\n",
                           lua_global(k.name), *c.target == Target::OpenMP);
   if (code.empty()) return kernels;

@@ -46,26 +46,37 @@ local function fit(one, other)
   return false
 end
 
--- The kernel with the parallel loop inside of the one loop in it, in lanes: elements that follow
--- each other in memory belong to iterations of the former, and to those of the latter they are far
--- apart. Nothing where that is not so, or a loop or a statement is somewhere else.
+-- Whether elements that follow each other in memory belong to iterations of `outer`, and those of
+-- `inner` are far apart. Not where a value that is computed chooses the element.
+local function is_along(knl, outer, inner)
+  local computed, along = {}, false
+  for _, each in ipairs(knl.temporaries) do computed[each.name] = true end
+  for _, access in ipairs(knl:accesses()) do
+    local has = {}
+    for _, iname in ipairs(access.inames) do has[iname] = true end
+    if has[inner] and #access.index > 0 then
+      local step, other = access.strides[outer], access.strides[inner]
+      if step and step ~= 1 or other == 1 or other == -1 then return false end
+      for _, index in ipairs(access.index) do
+        for name in index:gmatch "[%a_][%w_]*" do
+          if computed[name] then return false end
+        end
+      end
+      along = along or step == 1
+    end
+  end
+  return along
+end
+
+-- The kernel with the parallel loop inside of the one loop in it, in lanes, where it is along
+-- memory and that one is not. Nothing elsewhere, and where a loop or a statement is somewhere else.
 local function turned(knl, outer, inner)
   for _, instruction in ipairs(knl.instructions) do
     local found = {}
     for _, iname in ipairs(instruction.inames) do found[iname] = true end
     if found[outer] ~= found[inner] then return nil end
   end
-  local along = 0
-  for _, access in ipairs(knl:accesses()) do
-    for _, iname in ipairs(access.inames) do
-      if iname == outer and #access.index > 0 then
-        local step, other = access.strides[outer], access.strides[inner]
-        if step and step ~= 1 or other == 1 or other == -1 then return nil end
-        if step then along = along + 1 end
-      end
-    end
-  end
-  if along == 0 then return nil end
+  if not is_along(knl, outer, inner) then return nil end
   return lp.attempt(function()
     if knl.iname_tags[inner] then knl = lp.untag_inames(knl, inner, knl.iname_tags[inner]) end
     knl = lp.untag_inames(knl, outer, "par")
@@ -73,6 +84,20 @@ local function turned(knl, outer, inner)
     return lp.tag_inames(knl, {[outer] = "simd"})
   end)
 end
+
+-- The kernel in which a loop of a few iterations that is across memory has no lanes, but the loop
+-- around it does if that is along memory.
+local function with_longer_lanes(knl, inner, outer)
+  for _, access in ipairs(knl:accesses()) do
+    local step = access.strides[inner]
+    if step == 1 or step == -1 then return knl end
+  end
+  local free = outer and not knl.iname_tags[outer] and is_along(knl, outer, inner)
+  knl = lp.untag_inames(knl, inner, "simd")
+  return free and lp.attempt(lp.tag_inames, knl, {[outer] = "simd"}) or knl
+end
+
+local kFew = 8  -- iterations that are not worth vectors of elements that are far apart
 
 --- Makes neighbouring parallel loops one where they share rows of an array, and adds up in lanes.
 ---
@@ -87,7 +112,8 @@ end
 --- the target is `c` or `openmp` and a directive made loops parallel.
 ---
 --- Where there are no threads, a parallel loop along memory moves into the one loop inside of it,
---- if that is across memory.
+--- if that is across memory. Lanes of a loop of less than eight iterations across memory become
+--- lanes of the loop around it, if that is along memory, or none.
 ---
 --- A fusion, a move or a tag against a dependence is left out.
 ---
@@ -125,6 +151,16 @@ local function parallel_rows(knl, options)
     end
     tags = knl.iname_tags
   end
+
+  local trips = knl:trips()
+  for _, iname in ipairs(order) do
+    if tags[iname] == "simd" and not inside[iname] and (trips[iname] or kFew) < kFew then
+      local outer = around[iname][#around[iname]]
+      if outer and #inside[outer] > 1 then outer = nil end
+      knl = with_longer_lanes(knl, iname, outer)
+    end
+  end
+  tags = knl.iname_tags
 
   for _, instruction in ipairs(knl.instructions) do
     local by_threads, innermost = false, nil

@@ -108,3 +108,24 @@ TEST_CASE("library: parallel_rows moves a loop along memory inwards where there 
       "u[i, k] = 2*u[i, k]   {id=twice}\n";
   CHECK(with_rows(along, alone).trace.empty());
 }
+
+TEST_CASE("library: parallel_rows gives lanes of a short loop to the loop along memory around it") {
+  const std::string part =
+      "kernel part(n: int32, m: int32, u: inout float64[5, n], v: inout float64[n, 5],\n"
+      "            at: int32[n])\n"
+      "domain {[i, k]: 0 <= i < n and 0 <= k < 5}\ntag k: simd\n";
+  const std::string by = "part = lib.parallel_rows(part)";
+  const Kernel along = with_rows(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", by);
+  CHECK(report_tree(along) == "for i  [simd]\n  for k\n    twice\n");
+  rows_verify(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", along, kRowSizes);
+  // Its elements follow each other.
+  CHECK(with_rows(part + "v[i, k] = 2*v[i, k]\n", by).trace.empty());
+  // Iterations of the loop around it depend on each other, or a computed value chooses elements.
+  for (const char* const body : {"u[k, i] = 2*u[k, (i + 1) % n]   {id=twice}\n",
+                                 "<int32> which = at[i]  {inames=i}\n"
+                                 "u[k, which] = 2*u[k, which]   {id=twice, inames=i:k}\n"}) {
+    CAPTURE(body);
+    const Kernel none = with_rows(part + body, by);
+    CHECK(none.iname_tags.empty());
+  }
+}
