@@ -271,14 +271,17 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
 std::vector<Kernel> with_parallel_rows(const Common& c, std::vector<Kernel> kernels,
                                        const std::set<std::string>& plain,
                                        const ScriptOptions& options) {
+  const bool threads = *c.target == Target::OpenMP;
+  const bool any_order = threads || c.fortran.directives == FortranDirectives::Use;
   std::string code;
   for (const Kernel& k : kernels)
     if (c.means(k.name) && plain.contains(k.name) &&
         std::any_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
           return t.second.kind == TagKind::Par || t.second.kind == TagKind::Simd;
         }))
-      code += fmt::format("{0} = require(\"moonloop.lib\").parallel_rows({0}, {{threads = {1}}})\n",
-                          lua_global(k.name), *c.target == Target::OpenMP);
+      code += fmt::format(
+          "{} = require(\"moonloop.lib\").parallel_rows({}, {{sums = {}, threads = {}}})\n",
+          lua_global(k.name), lua_global(k.name), any_order, threads);
   if (code.empty()) return kernels;
   return run_transform_script(add_source("parallel rows", code), kernels, options);
 }

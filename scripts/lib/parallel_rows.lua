@@ -109,7 +109,8 @@ local kFew = 8  -- iterations that are not worth vectors of elements that are fa
 --- in any order has no order of its own.
 ---
 --- `gen`, `run` and `fc` do this by themselves to routines of Fortran that no script changes, where
---- the target is `c` or `openmp` and a directive made loops parallel.
+--- the target is `c` or `openmp` and a directive made loops parallel. On `c`, sums keep their order
+--- there, to the last digit, unless `--directives use` says that directives are to be trusted.
 ---
 --- Where there are no threads, a parallel loop along memory moves into the one loop inside of it,
 --- if that is across memory. Lanes of a loop of less than eight iterations across memory become
@@ -117,6 +118,7 @@ local kFew = 8  -- iterations that are not worth vectors of elements that are fa
 ---
 --- A fusion, a move or a tag against a dependence is left out.
 ---
+--- @option sums (boolean, default true): whether what threads add up is added up in lanes
 --- @option threads (boolean, default true): whether parallel loops are shared by threads
 --- @return kernel (kernel): the kernel with fewer loops
 --- @example
@@ -133,7 +135,7 @@ local kFew = 8  -- iterations that are not worth vectors of elements that are fa
 ---     assert(#knl.inames == 3)
 local function parallel_rows(knl, options)
   support.kernel("parallel_rows", knl)
-  options = support.options("parallel_rows", 2, options, "threads")
+  options = support.options("parallel_rows", 2, options, "sums, threads")
   local tags = knl.iname_tags
   local around, order = support.nests(knl)
   local inside = {}  -- by iname, the loops in it
@@ -162,7 +164,7 @@ local function parallel_rows(knl, options)
   end
   tags = knl.iname_tags
 
-  for _, instruction in ipairs(knl.instructions) do
+  for _, instruction in ipairs(options.sums == false and {} or knl.instructions) do
     local by_threads, innermost = false, nil
     for _, iname in ipairs(instruction.reduction_inames) do
       by_threads = by_threads or tags[iname] == "par"

@@ -74,7 +74,8 @@ TEST_CASE("library: parallel_rows makes parallel loops one that share rows") {
       "b[k, l] = a[k, l] + b[k, l]   {if=n > 7, id=second}\n";
   CHECK(with_rows(choice, "rows = lib.parallel_rows(rows)").trace.empty());
   CHECK(failure(rows, "local lib = require 'moonloop.lib'\nlib.parallel_rows(rows, {rows = 2})")
-            .text == "bad argument #2 to 'parallel_rows' (unknown option 'rows'; it has threads)");
+            .text ==
+        "bad argument #2 to 'parallel_rows' (unknown option 'rows'; it has sums, threads)");
 }
 
 TEST_CASE("library: parallel_rows adds up in lanes") {
@@ -89,6 +90,7 @@ TEST_CASE("library: parallel_rows adds up in lanes") {
   CHECK(!k.iname_tags.contains("l"));  // nothing says that its order does not count
   CHECK(generate(k, Target::C).source.find("#pragma omp simd reduction(+:") != std::string::npos);
   rows_verify(sum, k, kRowSizes);
+  CHECK(with_rows(sum, "total = lib.parallel_rows(total, {sums = false})").trace.empty());
 }
 
 TEST_CASE("library: parallel_rows moves a loop along memory inwards where there are no threads") {
