@@ -47,7 +47,6 @@ std::set<std::string> related(const Kernel& k, const std::string& iname) {
   return out;
 }
 
-<<<<<<< HEAD
 /// By the loops that statements in the loop have, if each statement is in a loop that the loop
 /// bounds: then some of its values may be idle.
 std::set<std::set<std::string>> nests_in(const Kernel& k, const std::string& iname) {
@@ -65,10 +64,6 @@ std::set<std::set<std::string>> nests_in(const Kernel& k, const std::string& ina
   return out;
 }
 
-/// The values of `iname`, in the iterations of loops around that bound it.
-Set points_of(const Kernel& k, const std::string& iname, const Around& around,
-              const std::map<std::string, std::int64_t>& params) {
-=======
 /// Some loops, and the last of them, in the iterations of those of the others that bound it.
 struct Loops {
   std::vector<std::string> all, dims;
@@ -77,7 +72,6 @@ struct Loops {
 
 Loops loops_of(const Kernel& k, const std::string& iname, const Around& around,
                const std::map<std::string, std::int64_t>& params) {
->>>>>>> wT
   std::vector<std::string> all, dims;
   const auto known = around.find(iname);
   for (const std::string& i : related(k, iname)) {
@@ -87,11 +81,6 @@ Loops loops_of(const Kernel& k, const std::string& iname, const Around& around,
   all.push_back(iname);
   dims.push_back(iname);
   Set points = to_dims(domain_of(k, all), all);
-<<<<<<< HEAD
-  for (std::size_t d = 0; d < all.size(); ++d)
-    if (std::find(dims.begin(), dims.end(), all[d]) == dims.end())
-      points = isl_set_eliminate(points.take(), isl_dim_set, unsigned(d), 1);
-  points = to_dims(points, dims);
   if (const std::set<std::set<std::string>> nests = nests_in(k, iname); !nests.empty()) {
     std::optional<Set> runs;
     for (const std::set<std::string>& nest : nests) {
@@ -100,10 +89,8 @@ Loops loops_of(const Kernel& k, const std::string& iname, const Around& around,
       Set some = to_dims(domain_of(k, {names.begin(), names.end()}), dims);
       runs = runs ? Set(isl_set_union(runs->take(), some.take())) : some;
     }
-    points = isl_set_intersect(points.take(), runs->take());
+    points = isl_set_intersect(points.take(), to_dims(*runs, all).take());
   }
-=======
->>>>>>> wT
   for (const auto& [name, value] : params) {
     const int at = isl_set_find_dim_by_name(points.get(), isl_dim_param, name.c_str());
     if (at >= 0)
