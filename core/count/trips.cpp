@@ -74,14 +74,22 @@ Loops loops_of(const Kernel& k, const std::string& iname, const Around& around,
                const std::map<std::string, std::int64_t>& params) {
   std::vector<std::string> all, dims;
   const auto known = around.find(iname);
-  for (const std::string& i : related(k, iname)) {
+  const auto is_around = [&](const std::string& i) {
+    return known == around.end() || known->second.contains(i);
+  };
+  std::set<std::string> bounding = related(k, iname);
+  const std::set<std::set<std::string>> nests = nests_in(k, iname);
+  for (const std::set<std::string>& nest : nests)
+    for (const std::string& i : nest)
+      if (i != iname && is_around(i)) bounding.insert(i);
+  for (const std::string& i : bounding) {
     all.push_back(i);
-    if (known == around.end() || known->second.contains(i)) dims.push_back(i);
+    if (is_around(i)) dims.push_back(i);
   }
   all.push_back(iname);
   dims.push_back(iname);
   Set points = to_dims(domain_of(k, all), all);
-  if (const std::set<std::set<std::string>> nests = nests_in(k, iname); !nests.empty()) {
+  if (!nests.empty()) {
     std::optional<Set> runs;
     for (const std::set<std::string>& nest : nests) {
       std::set<std::string> names = nest;

@@ -114,6 +114,19 @@ TEST_CASE("auto: what was asked about a kernel is an answer for that kernel alon
   )");
 }
 
+TEST_CASE("trips: values for which no loop inside runs do not count") {
+  transform(
+      "kernel f(n: int32, a: float64[n, n])\ndomain {[t]: 0 <= t < n}\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: t <= k < i and k < t + 8 and i < t + 9}\na[t, i] = a[t, i] + k\n",
+      R"(
+    assert(f:trips{n = 100}.i == 8)
+  )");
+  transform(
+      "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 90 <= k < i}\na[i] = 1\na[i] = a[i] + k\n",
+      R"(assert(f:trips{n = 100}.i == 100))");
+}
+
 TEST_CASE("trips: each kernel has its own, whatever was asked before") {
   transform(
       "kernel f(n: int32, m: int32, a: float64[n, n])\n"
