@@ -161,6 +161,38 @@ local function cut(device, loop, along, size)
   return block, names
 end
 
+-- The longest of the names that begins `name`, as names of copies begin.
+local function begins(names, name)
+  local best
+  for each in pairs(names) do
+    if (name == each or name:sub(1, #each + 1) == each .. "_") and (not best or #each > #best) then
+      best = each
+    end
+  end
+  return best
+end
+
+-- The loops of subscripts on axes along which the direction cuts results: where a block ends, they pass
+-- from what is in the block to what is beyond it. Others, as those over right sides, do not.
+local function directed_loops(facts, loop, along)
+  local axes, out = {}, {}
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      for axis, index in ipairs(access.write and access.index or {}) do
+        if index == along[id] then axes[access.variable .. " " .. axis] = true end
+      end
+    end
+  end
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      for axis, index in ipairs(access.index) do
+        if axes[access.variable .. " " .. axis] and facts.loop[index] then out[index] = true end
+      end
+    end
+  end
+  return out
+end
+
 local function is_idle(device, iname) return device.script.knl:trips(device.params)[iname] == 0 end
 
 -- Cuts a loop where its block ends, unless it ends there anyway; gives whether it did.
@@ -262,8 +294,9 @@ local function cut_by_terms(device, loop, along, size)
     script:try(why, "tight_bounds", each)
   end
   if not cut_at_end(device, why, iname, at, rest) then return nil end
+  local directed = directed_loops(facts, loop, along)
   for _, each in ipairs((loops_in(device.script.knl, rest, outside))) do
-    cut_at_end(device, why, each, at)
+    if begins(directed, each) then cut_at_end(device, why, each, at) end
   end
   if not device.script:try(why, "distribute_loops", rest) then return nil end
   local _, terms = loops_in(device.script.knl, block, outside)
@@ -274,13 +307,14 @@ end
 
 -- Of a loop whose iterations need each other, parts them from those that only need them: what is
 -- beyond the block along any loop comes apart.
-local function part(device, block, iname, size)
+local function part(device, block, iname, size, directed)
   local facts, at = device.facts, end_of(block, size)
   local why = "what is beyond a block only needs it: the block itself stays in order"
   cut_at_end(device, why, iname, at)
   local cut = device.script
   for _, each in ipairs(facts.loops) do
-    if Facts.contains(each.around, iname) and not facts.reduced[each.iname] then
+    if Facts.contains(each.around, iname) and not facts.reduced[each.iname]
+        and begins(directed, each.iname) then
       cut_at_end(device, why, each.iname, at)
     end
   end
@@ -300,17 +334,6 @@ local function axes_of(facts, loop, along)
     end
   end
   return out
-end
-
--- The longest of the names that begins `name`, as names of copies begin.
-local function begins(names, name)
-  local best
-  for each in pairs(names) do
-    if (name == each or name:sub(1, #each + 1) == each .. "_") and (not best or #each > #best) then
-      best = each
-    end
-  end
-  return best
 end
 
 -- Along what waves of a loop in a block may be cut once its sums are unfolded: in each, all terms of
@@ -361,8 +384,9 @@ function Recurrence.blocks(device, loop)
       local outer = device.recurrence
       device.recurrence = {near = near, axes = axes_of(facts, loop, along)}
       device.facts = Facts.of(device.script.knl, device.params, block)
+      local directed = directed_loops(facts, loop, along)
       for _, each in ipairs(device.facts.inside[block]) do
-        if not device.facts.loop[each].par then part(device, block, each, knob) end
+        if not device.facts.loop[each].par then part(device, block, each, knob, directed) end
       end
       device.facts = Facts.of(device.script.knl, device.params, block)
       for _, each in ipairs(device.facts.inside[block]) do device:nest(each) end
