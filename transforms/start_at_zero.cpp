@@ -3,36 +3,19 @@
 #include <optional>
 
 #include "core/rewrite/loop_values.h"
+#include "core/sets/affine_extreme.h"
 #include "core/sets/named_sets.h"
 #include "transforms/map_domain.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 
 namespace moonloop {
-namespace {
-
-/// The least value, where one affine expression of the parameters gives it.
-std::optional<Aff> least_of(const Set& values) {
-  if (!yes(isl_set_dim_has_any_lower_bound(values.get(), isl_dim_set, 0))) return std::nullopt;
-  try {
-    PwAff least = isl_set_dim_min(values.copy(), 0);
-    const Set where = isl_pw_aff_domain(least.copy());
-    least = isl_pw_aff_gist(isl_pw_aff_coalesce(least.take()), where.copy());
-    if (count(isl_pw_aff_n_piece(least.get())) != 1) return std::nullopt;
-    return Aff(isl_pw_aff_as_aff(least.take()));
-  } catch (const IslError&) {  // none for some parameters
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
 Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::string& name,
                      const Span& at) {
   require_iname(k, iname);
   const std::optional<LoopValues> values = loop_values(k, iname);
   const std::optional<Aff> first =
-      values ? least_of(dims_to_params(values->points, values->around)) : std::nullopt;
+      values ? affine_extreme(dims_to_params(values->points, values->around), false) : std::nullopt;
   if (!first)
     refuse("no-first", k.home_of(iname)->at,
            "`{}` has no first value that is one affine expression of parameters and of the loops "

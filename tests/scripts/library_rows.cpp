@@ -1,6 +1,5 @@
 #include "reports/report.h"
-#include "runtime/runner.h"
-#include "tests/scripts/harness.h"
+#include "tests/scripts/with_library.h"
 
 /// `lib.parallel_rows`, by which loops that directives made parallel fit a processor.
 
@@ -8,24 +7,6 @@ using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT
 
 namespace {
-
-Kernel with_rows(const std::string& kernel, const std::string& lua) {
-  return transform(kernel, "local lib = require 'moonloop.lib'\n" + lua);
-}
-
-/// The kernel computes what `before` does, through the compiler.
-void rows_verify(const std::string& before, const Kernel& k,
-                 const std::vector<GivenValues>& sizes) {
-  const Kernel original = parse(before).front();
-  for (const GivenValues& params : sizes)
-    for (const Target target : {Target::C, Target::OpenMP}) {
-      RunRequest request;
-      request.target = target;
-      request.params = params;
-      request.verify = true;
-      CHECK(run_kernel(k, original, request).verification->equal());
-    }
-}
 
 const std::vector<GivenValues> kRowSizes{{{"n", "1"}, {"m", "1"}},
                                          {{"n", "13"}, {"m", "7"}},
@@ -46,11 +27,11 @@ TEST_CASE("library: parallel_rows makes parallel loops one that share rows") {
       "c[k, l] = b[k, l] + b[k, 0]   {id=second}\n"
       "d[p, q] = b[n - 1 - p, q] + c[p, q]   {id=third}\n";
   // `third` reads rows of `b` that other iterations write.
-  const Kernel two = with_rows(rows, "rows = lib.parallel_rows(rows)");
+  const Kernel two = with_library(rows, "rows = lib.parallel_rows(rows)");
   CHECK(report_tree(two) ==
         "for i  [par]\n  for j\n    first\n  for l\n    second\nfor p  [par]\n  for q\n"
         "    third\n");
-  rows_verify(rows, two, kRowSizes);
+  verify(rows, two, kRowSizes);
 
   // Loops that share nothing stay, and so do those of other values and under other conditions.
   for (const char* const second :
@@ -63,7 +44,7 @@ TEST_CASE("library: parallel_rows makes parallel loops one that share rows") {
         "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < m}\ntag i: par\n"
         "b[i, j] = 2*a[i, j]   {if=n > 3, id=first}\n" +
         std::string(second) + "   {if=n > 3, id=second}\n";
-    const Kernel same = with_rows(apart, "rows = lib.parallel_rows(rows)");
+    const Kernel same = with_library(apart, "rows = lib.parallel_rows(rows)");
     CHECK(same.trace.empty());
   }
   const std::string choice =
@@ -72,7 +53,7 @@ TEST_CASE("library: parallel_rows makes parallel loops one that share rows") {
       "domain {[k]: 0 <= k < n}\ndomain {[l]: 0 <= l < m}\ntag k: par\n"
       "b[i, j] = 2*a[i, j]   {if=m > 7, id=first}\n"
       "b[k, l] = a[k, l] + b[k, l]   {if=n > 7, id=second}\n";
-  CHECK(with_rows(choice, "rows = lib.parallel_rows(rows)").trace.empty());
+  CHECK(with_library(choice, "rows = lib.parallel_rows(rows)").trace.empty());
   CHECK(failure(rows, "local lib = require 'moonloop.lib'\nlib.parallel_rows(rows, {rows = 2})")
             .text ==
         "bad argument #2 to 'parallel_rows' (unknown option 'rows'; it has sums, threads)");
@@ -85,12 +66,12 @@ TEST_CASE("library: parallel_rows adds up in lanes") {
       "domain {[k]: 0 <= k < n}\ndomain {[l]: 0 <= l < m}\ntag i: par\n"
       "s = sum((i, j), a[i, j]*a[i, j])\n"
       "t = sum((k, l), a[k, l])\n";
-  const Kernel k = with_rows(sum, "total = lib.parallel_rows(total)");
+  const Kernel k = with_library(sum, "total = lib.parallel_rows(total)");
   CHECK(k.iname_tags.at("j").kind == TagKind::Simd);
   CHECK(!k.iname_tags.contains("l"));  // nothing says that its order does not count
   CHECK(generate(k, Target::C).source.find("#pragma omp simd reduction(+:") != std::string::npos);
-  rows_verify(sum, k, kRowSizes);
-  CHECK(with_rows(sum, "total = lib.parallel_rows(total, {sums = false})").trace.empty());
+  verify(sum, k, kRowSizes);
+  CHECK(with_library(sum, "total = lib.parallel_rows(total, {sums = false})").trace.empty());
 }
 
 TEST_CASE("library: parallel_rows moves a loop along memory inwards where there are no threads") {
@@ -99,16 +80,16 @@ TEST_CASE("library: parallel_rows moves a loop along memory inwards where there 
       "domain {[i]: 0 <= i < m}\ndomain {[k]: 0 <= k < n // 2}\ntag i: par\ntag k: simd\n"
       "u[k, i] = u[n - 1 - k, i]   {id=copy}\n";
   const char* const alone = "edge = lib.parallel_rows(edge, {threads = false})";
-  const Kernel turned = with_rows(edge, alone);
+  const Kernel turned = with_library(edge, alone);
   CHECK(report_tree(turned) == "for k\n  for i  [simd]\n    copy\n");
-  rows_verify(edge, turned, kRowSizes);
-  CHECK(with_rows(edge, "edge = lib.parallel_rows(edge)").trace.empty());
+  verify(edge, turned, kRowSizes);
+  CHECK(with_library(edge, "edge = lib.parallel_rows(edge)").trace.empty());
   // Each row of the other one reads the row before, along `k`; nothing is in memory's order there.
   const std::string along =
       "kernel edge(n: int32, m: int32, u: inout float64[n, m])\n"
       "domain {[i]: 0 <= i < n}\ndomain {[k]: 0 <= k < m}\ntag i: par\n"
       "u[i, k] = 2*u[i, k]   {id=twice}\n";
-  CHECK(with_rows(along, alone).trace.empty());
+  CHECK(with_library(along, alone).trace.empty());
 }
 
 TEST_CASE("library: parallel_rows gives lanes of a short loop to the loop along memory around it") {
@@ -117,17 +98,17 @@ TEST_CASE("library: parallel_rows gives lanes of a short loop to the loop along 
       "            at: int32[n])\n"
       "domain {[i, k]: 0 <= i < n and 0 <= k < 5}\ntag k: simd\n";
   const std::string by = "part = lib.parallel_rows(part)";
-  const Kernel along = with_rows(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", by);
+  const Kernel along = with_library(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", by);
   CHECK(report_tree(along) == "for i  [simd]\n  for k\n    twice\n");
-  rows_verify(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", along, kRowSizes);
+  verify(part + "u[k, i] = 2*u[k, i]   {id=twice}\n", along, kRowSizes);
   // Its elements follow each other.
-  CHECK(with_rows(part + "v[i, k] = 2*v[i, k]\n", by).trace.empty());
+  CHECK(with_library(part + "v[i, k] = 2*v[i, k]\n", by).trace.empty());
   // Iterations of the loop around it depend on each other, or a computed value chooses elements.
   for (const char* const body : {"u[k, i] = 2*u[k, (i + 1) % n]   {id=twice}\n",
                                  "<int32> which = at[i]  {inames=i}\n"
                                  "u[k, which] = 2*u[k, which]   {id=twice, inames=i:k}\n"}) {
     CAPTURE(body);
-    const Kernel none = with_rows(part + body, by);
+    const Kernel none = with_library(part + body, by);
     CHECK(none.iname_tags.empty());
   }
 }
