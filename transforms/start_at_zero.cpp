@@ -13,6 +13,9 @@ namespace moonloop {
 Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::string& name,
                      const Span& at) {
   require_iname(k, iname);
+  if (const InameTag* tag = k.tag(iname))
+    refuse("tagged-iname", k.at, "`{}` is tagged `{}`; let it start at zero first, then tag it",
+           iname, tag->text);
   const std::optional<LoopValues> values = loop_values(k, iname);
   const std::optional<Aff> first =
       values ? affine_extreme(dims_to_params(values->points, values->around), false) : std::nullopt;
@@ -22,7 +25,7 @@ Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::strin
            "around it",
            iname);
   if (yes(isl_aff_plain_is_zero(first->get())))
-    refuse("starts-at-zero", k.home_of(iname)->at, "`{}` starts at zero", iname);
+    refuse("starts-at-zero", k.home_of(iname)->at, "`{}` starts at zero as it is", iname);
   const std::string fresh = NewInames(k).take(name, iname + "_from_0");
   // As isl writes it: [parameters] -> { [(expression)] }.
   const std::string text = str(PwAff(isl_pw_aff_from_aff(first->copy())));
@@ -44,7 +47,7 @@ The order stays. Loops of parts of a nest, such as those in a block, then have b
 in which the place of the block does not stand: these are cheaper, and more often constant.
 
 Refuses a loop that starts at zero anyway, one whose first value is no single affine expression of
-parameters and the loops around it, and what map_domain refuses.)",
+parameters and the loops around it, one that has a tag, and what map_domain refuses.)",
     .params = {{.name = "iname",
                 .kind = Kind::Str,
                 .help = "the loop",

@@ -13,6 +13,7 @@ namespace moonloop {
 ///
 /// \param name  of the new loop; where empty, one is chosen
 /// Refuses  unknown-iname, name-taken, bad-name
+///          tagged-iname
 ///          starts-at-zero   the loop starts at zero anyway
 ///          no-first         it never runs, or no affine expression of the loops around it and the
 ///                           parameters is its first value for all statements

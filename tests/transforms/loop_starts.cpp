@@ -44,6 +44,11 @@ TEST_CASE("start_at_zero: a loop that starts there, none that is affine, none at
   CHECK(code(blocks("3 <= i < n and 2*b <= i")) == "no-first");  // the larger one
   CHECK(code(blocks("b <= i < n and i < b")) == "no-first");
   CHECK(code_of([] { start_at_zero(blocks("1 <= i < n"), "x"); }) == "unknown-iname");
+  const Kernel tagged = apply(blocks("1 <= i < n"), "tag_inames", {text("i:par")});
+  CHECK(message([&] {
+          start_at_zero(tagged, "i");
+        }).find("`i` is tagged `par`; let it start at zero first, then tag it") !=
+        std::string::npos);
   CHECK(code_of([] { start_at_zero(blocks("1 <= i < n"), "i", "b"); }) == "name-taken");
 }
 
