@@ -11,6 +11,9 @@ namespace {
 
 const std::string kCondition = "a condition";
 
+/// A device keeps about a kilobyte for each launch that it records.
+constexpr std::int64_t kMostRecorded = 1 << 17;
+
 }  // namespace
 
 DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& module,
@@ -95,8 +98,24 @@ void DeviceCall::download(std::vector<Buffer>& buffers) {
 }
 
 void DeviceCall::run() {
+  if (record_) {
+    record_->run();
+    return;
+  }
+  launched_ = 0;
   Integers values = scalars_;
   steps(program_.device->steps, values);
+}
+
+void DeviceCall::record() {
+  if (record_ || launched_ < 2 || launched_ > kMostRecorded || !device_.start_recording()) return;
+  try {
+    run();
+  } catch (...) {
+    device_.stop_recording();
+    throw;
+  }
+  record_ = device_.stop_recording();
 }
 
 void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
@@ -134,6 +153,7 @@ void DeviceCall::launch(int kernel, const Integers& values) {
   }
   for (std::size_t i = 0; i < x.inames.size(); ++i) x.numbers[i] = values.at(x.inames[i]);
   module_.launch(kernel, x.args, groups, items);
+  ++launched_;
 }
 
 }  // namespace moonloop

@@ -22,6 +22,9 @@ class DeviceCall {
   void upload(const Buffer& buffer);  // one of them
   /// Runs the program once: all its kernels, in the host's loops. Does not wait.
   void run();
+  /// From now on `run` does what it did the last time as one piece of work, where the device can
+  /// record it and it had more than one launch: the device waits less for the host between them.
+  void record();
   /// Waits, then copies the arrays that the program writes back.
   void download(std::vector<Buffer>& buffers);
 
@@ -55,6 +58,8 @@ class DeviceCall {
   std::map<std::string, std::unique_ptr<DeviceMemory>> memory_;
   DeviceModule& module_;
   std::vector<Launch> launches_;  // by kernel
+  std::int64_t launched_ = 0;     // by the last run
+  std::unique_ptr<DeviceRecord> record_;
 };
 
 }  // namespace moonloop
