@@ -71,13 +71,14 @@ class LoggedDevice : public Device {
 
 /// Runs `t` times over rows that become shorter, with a launch for each.
 Log runs(std::int64_t trips, bool records, int times) {
-  const Kernel k = test::tagged(R"(
+  const Kernel ordered = test::step(test::parsed(R"(
 kernel steps(n: int32, x: float64[n + 1])
 domain {[t]: 1 <= t <= n}
 domain [t] -> {[i]: t <= i <= n}
 x[i] = x[t - 1] + 1  {inames=t:i}
-)",
-                                {{"i", "g.0"}});
+)"),
+                                    "prioritize_loops", {test::word("t, i")});
+  const Kernel k = test::step(ordered, "tag_inames", {Value{ValueDict{{"i", test::word("g.0")}}}});
   const Program program = generate(k, Target::Cuda);
   Log log;
   LoggedDevice device(log, records);
