@@ -71,7 +71,7 @@ class LoggedDevice : public Device {
 
 /// Runs `t` times over rows that become shorter, with a launch for each.
 Log runs(std::int64_t trips, bool records, int times) {
-  const Kernel ordered = test::step(test::parsed(R"(
+  const Kernel ordered = test::step(parsed(R"(
 kernel steps(n: int32, x: float64[n + 1])
 domain {[t]: 1 <= t <= n}
 domain [t] -> {[i]: t <= i <= n}
