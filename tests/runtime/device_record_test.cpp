@@ -83,7 +83,8 @@ x[i] = x[t - 1] + 1  {inames=t:i}
   Log log;
   LoggedDevice device(log, records);
   const auto module = device.compile(program, {});
-  DeviceCall call(device, program, *module, {{"n", Scalar::I32, trips}}, {});
+  DeviceCall call(device, program, *module, {{"n", Scalar::I32, trips}},
+                  make_buffers(k, {{"n", trips}}));
   call.run();
   call.record();
   for (int i = 0; i < times; ++i) call.run();
