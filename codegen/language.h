@@ -16,6 +16,7 @@ struct TargetFeatures {
   bool gangs = false;                   // iterations run in a gang's lanes, launched as tasks
   bool shuffles = false;                // work-items of a warp exchange register values
   bool matrix_units = false;            // `mma`
+  bool copies_ahead = false;            // copies to local memory for which nobody waits at once
   bool waits_under_conditions = false;  // of groups: all of a group wait, others need not
   bool host_function = true;  // the host calls a function of C's; else its API launches kernels
   bool c_linkage = false;     // its text declares that function as one of C itself

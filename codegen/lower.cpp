@@ -112,6 +112,7 @@ const std::vector<Pass>& passes() {
       {"work-items", Form::Plan, nullptr,
        [](State& s) { s.plan.roots = place_work_items(s.plan.kernel, std::move(s.plan.roots)); }},
       {"barriers", Form::Plan, &F::device, [](State& s) { place_barriers(s.plan); }},
+      {"copies-ahead", Form::Plan, &F::copies_ahead, [](State& s) { place_copies_ahead(s.plan); }},
       {"common-trips", Form::Plan, nullptr, [](State& s) { place_common_trips(s.plan); }},
       {"lanes", Form::Plan, nullptr, [](State& s) { place_lanes(s.plan); }},
       {"matrix-units", Form::Plan, &F::matrix_units, [](State& s) { place_matrix_units(s.plan); }},

@@ -91,6 +91,7 @@ struct Release {
 /// All work-items of the group wait for one another, and see all writes to these memories.
 struct Sync {
   bool local = false, global = false;
+  std::optional<int> in_flight = std::nullopt;  // as of a Barrier
 };
 
 /// The work-items of the group combine their parts of a reduction, `Plan::reductions[index]`; then

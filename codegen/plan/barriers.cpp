@@ -56,7 +56,7 @@ class BarrierPlacer {
         AccessSet bounds;
         read_bounds(n, domains_.data_of(n.iname()), bounds);
         separate(bounds, pending, out);
-        loop(n, pending);
+        loop_or_barrier_before(n, pending, out);
         out.push_back(std::move(n));
       }
     }
@@ -91,6 +91,38 @@ class BarrierPlacer {
   void separate(const AccessSet& all, AccessSet& pending, std::vector<PlanNode>& out) {
     if (const auto conflict = find_conflict(pending, all, {})) put(out, pending, *conflict);
     note(all, pending);
+  }
+
+  /// Where a barrier in each iteration would only be for what stood before the loop, there is one
+  /// before the loop instead.
+  void loop_or_barrier_before(PlanNode& n, AccessSet& pending, std::vector<PlanNode>& out) {
+    AccessSet all;
+    collect(n, all);
+    const auto conflict = find_conflict(pending, all, {});
+    if (!conflict) return loop(n, pending);
+    const PlanNode plain = n;
+    const AccessSet head = head_, before = pending;
+    const bool open = before_barrier_;
+    loop(n, pending);
+    PlanNode apart = plain;
+    AccessSet pending_apart = before, head_now = std::exchange(head_, head);
+    const bool open_now = std::exchange(before_barrier_, open);
+    std::vector<PlanNode> barrier;
+    put(barrier, pending_apart, *conflict);
+    loop(apart, pending_apart);
+    if (count_barriers(apart) < count_barriers(n)) {
+      out.push_back(std::move(barrier[0]));
+      n = std::move(apart);
+      pending = std::move(pending_apart);
+      return;
+    }
+    head_ = std::move(head_now);
+    before_barrier_ = open_now;
+  }
+  static int count_barriers(const PlanNode& n) {
+    int out = n.barrier() ? 1 : 0;
+    for (const PlanNode& c : n.children) out += count_barriers(c);
+    return out;
   }
 
   /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.

@@ -250,7 +250,7 @@ class LoopMaker {
       if (const PlanReduction* r = n.reduction()) {
         out.push_back(Stmt{GroupCombine{r->reduction, {}}});
       } else if (const Barrier* b = n.barrier()) {
-        out.push_back(Stmt{Sync{b->local, b->global}});
+        out.push_back(Stmt{Sync{b->local, b->global, b->in_flight}});
       } else if (const PlanKernel* k = n.kernel()) {
         launch_ = k->launch;
         Block body = inside(n, context);

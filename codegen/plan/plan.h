@@ -120,6 +120,9 @@ struct Plan {
   std::vector<GroupReduction> reductions;  // on a device
   std::vector<MatrixStep> matrix_steps;    // on CUDA
   std::vector<CommonTrips> common_trips;
+  /// On CUDA: statements that copy from global to local memory and need not wait for it; the
+  /// barrier at the end of a loop around them does.
+  std::set<int> copies_ahead;
   /// Scalars that bounds of loops need and that one work-item of a group has other values of than
   /// the next, or none.
   std::set<std::string> apart;
@@ -193,6 +196,10 @@ void place_group_reductions(Plan& plan);
 /// Puts barriers into the kernels (codegen/plan/barriers.cpp): between two accesses of one element
 /// by different work-items of a group, one of which writes, there is one; as few as that takes.
 void place_barriers(Plan& plan);
+/// Finds copies into local memory that later iterations of a loop need, not the one that they are in
+/// (codegen/plan/copies_ahead.cpp): sets `copies_ahead`, and `in_flight` of barriers. Cost: isl for
+/// pairs of subscripts of such a temporary.
+void place_copies_ahead(Plan& plan);
 /// Whether work-items wait for one another at the node or below.
 bool waits_in(const PlanNode& node);
 

@@ -12,6 +12,9 @@ namespace moonloop {
 struct Barrier {
   bool local = false, global = false;  // the memories in which they meet
   std::string why;                     // the accesses that need it, where the plan gives reasons
+  /// Before, each waits for its own copies of `Plan::copies_ahead` in the loop that this ends, but
+  /// for those of so many last iterations.
+  std::optional<int> in_flight = std::nullopt;
 };
 
 /// A loop over the children.

@@ -68,6 +68,8 @@ class Helpers {
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
   std::string matrix_unit(int rows);
+  std::string copy_ahead();            // (to, from, there): zero if not there; does not wait
+  std::string await_copies(int last);  // waits for those begun before the last so many calls
   /// The macro of C11 that makes a complex number of its parts, which clang does not find in the
   /// headers of some C libraries.
   std::string complex_of_parts(Scalar s);

@@ -410,7 +410,7 @@ void CPrinter::statement(const Stmt& s) {
                  --depth_;
                  line("}");
                },
-               [&](const Run& x) { run(x); }, [&](const Sync& x) { line(dialect_.barrier(x)); },
+               [&](const Run& x) { run(x); }, [&](const Sync& x) { sync(x); },
                [&](const GroupCombine& x) { group_combine(x); },
                [](const Launch&) { throw InternalError("a kernel inside of a function"); },
                [&](const Declare& x) { declare(*k_.find_temporary(x.temporary), x.zero); },

@@ -74,6 +74,8 @@ class CPrinter {
   std::string set_place(const Expr& place);
   Expr room_of(const Temporary& t) const;
   void matrix_step(const Loop& x);
+  void sync(const Sync& x);
+  void copy_ahead(const Expr& to, const Expr& value);
   void lanes(const Loop& x);
   void for_loop(const Loop& x);
   // Loops that look for extremes: codegen/print/c_extrema.cpp.

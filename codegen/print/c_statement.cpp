@@ -38,6 +38,8 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
     reduction_init(insn, lhs);
   else if (insn.role == ReductionRole::Update)
     reduction_update(insn, lhs, rhs);
+  else if (plan_.copies_ahead.contains(r.insn))
+    copy_ahead(lhs[0], rhs);
   else
     assign(insn, lhs, rhs);
   note_set(insn, lhs);

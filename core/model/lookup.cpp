@@ -76,20 +76,39 @@ void require_new_name(const Kernel& k, const std::string& name) {
 
 namespace {
 
-/// Whether, as its constraints show, each value of the dimension `x` goes with each one of `y`.
-bool are_apart_in(const Set& points, unsigned x, unsigned y) {
-  const std::vector<BasicSet> all = parts_of(points);
-  if (all.size() != 1 || count(isl_basic_set_dim(all[0].get(), isl_dim_div)) != 0) return false;
-  for (const Constraint& c : constraints_of(all[0]))
-    if (yes(isl_constraint_involves_dims(c.get(), isl_dim_set, x, 1)) &&
-        yes(isl_constraint_involves_dims(c.get(), isl_dim_set, y, 1)))
-      return false;
+/// Whether, as its constraints show, each value of the dimension `x` goes with each one of `y`,
+/// whatever the others are: none has both, nor both by way of existential variables.
+bool are_apart_in(const BasicSet& points, unsigned x, unsigned y) {
+  const auto divs = static_cast<unsigned>(count(isl_basic_set_dim(points.get(), isl_dim_div)));
+  const std::vector<Constraint> all = constraints_of(points);
+  const auto has = [](const Constraint& c, isl_dim_type type, unsigned at) {
+    return yes(isl_constraint_involves_dims(c.get(), type, at, 1));
+  };
+  std::vector<unsigned> reached;
+  std::vector<bool> seen(divs);
+  const auto reach = [&](const Constraint& c) {
+    for (unsigned d = 0; d < divs; ++d)
+      if (!seen[d] && has(c, isl_dim_div, d)) {
+        seen[d] = true;
+        reached.push_back(d);
+      }
+    return has(c, isl_dim_set, y);
+  };
+  for (const Constraint& c : all)
+    if (has(c, isl_dim_set, x) && reach(c)) return false;
+  while (!reached.empty()) {
+    const unsigned d = reached.back();
+    reached.pop_back();
+    for (const Constraint& c : all)
+      if (has(c, isl_dim_div, d) && reach(c)) return false;
+  }
   return true;
 }
 
 }  // namespace
 
-std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames) {
+std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames,
+                                      const std::set<std::string>* among) {
   std::set<std::string> out;
   for (const Domain& d : k.domains) {
     std::vector<std::string> dims = d.inames();
@@ -97,14 +116,19 @@ std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::strin
       continue;
     for (const std::string& p : d.params())
       if (k.has_iname(p)) dims.push_back(p);
+    const auto is_asked = [&](const std::string& i) {
+      return !inames.contains(i) && (!among || among->contains(i));
+    };
+    if (std::none_of(dims.begin(), dims.end(), is_asked)) continue;
     const Set all = to_dims(d.set, dims);
+    const std::vector<BasicSet> parts = parts_of(all);
     const auto free = [&](std::size_t i) {  // whatever the values of the others
       return Set(isl_set_eliminate(all.copy(), isl_dim_set, static_cast<unsigned>(i), 1));
     };
     for (std::size_t x = 0; x < dims.size(); ++x)
       for (std::size_t y = 0; y < dims.size(); ++y) {
-        if (!inames.count(dims[x]) || inames.count(dims[y]) || out.count(dims[y])) continue;
-        if (are_apart_in(all, unsigned(x), unsigned(y))) continue;
+        if (!inames.count(dims[x]) || !is_asked(dims[y]) || out.count(dims[y])) continue;
+        if (parts.size() == 1 && are_apart_in(parts[0], unsigned(x), unsigned(y))) continue;
         const Set apart = isl_set_intersect(free(x).take(), free(y).take());
         if (!yes(isl_set_is_equal(apart.get(), all.get()))) out.insert(dims[y]);
       }

@@ -27,8 +27,10 @@ void require_no_word(const std::string& name, const Span& at);
 void require_new_name(const Kernel& k, const std::string& name);
 
 /// Inames other than these on which the values of one of these depend: parameters of its domain, or
-/// dimensions beside it. Cost: one equality of sets for each pair of a domain.
-std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames);
+/// dimensions beside it; those in `among`. Cost: for each pair of a domain that some constraint
+/// joins, one equality of sets.
+std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames,
+                                      const std::set<std::string>* among = nullptr);
 
 /// Instructions that `match` selects, in list order, by index. Linear.
 std::vector<std::size_t> matching(const Kernel& k, const Match& match);

@@ -196,6 +196,7 @@ class DistributionCheck : public InLoop {
   void look(const Pair& p) override {
     const int a = now(p.a), b = now(p.b);
     if (group_.at(id(a)) <= group_.at(id(b))) return;
+    if (!present_->first(a, b) && in_one_iteration(p)) return;
     const IslBudget budget(kQuestionOperations);
     const auto [pairs, exact] = open_pairs(p);
     if (!yes(isl_map_is_empty(pairs.get()))) refuse_backward(p, pairs, exact);

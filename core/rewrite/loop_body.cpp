@@ -32,10 +32,7 @@ std::set<std::string> LoopBody::own(std::size_t n) const {
   std::set<std::string> out = inside_[n];
   for (const std::string& i : all_inames(k_, *k_.instructions[n])) {
     if (!in_team(k_.tag(i))) continue;
-    const std::set<std::string> bounding = inames_bounding(k_, {i});
-    if (std::any_of(bounding.begin(), bounding.end(),
-                    [&](const std::string& b) { return inside_[n].contains(b); }))
-      out.insert(i);
+    if (!inames_bounding(k_, {i}, &inside_[n]).empty()) out.insert(i);
   }
   return out;
 }
