@@ -124,10 +124,10 @@ function Script:declare(value)
   self.knobs[#self.knobs + 1] = value
 end
 
--- Takes a step of `lp`, or of the library where that has it, if it is legal; else gives false and
+-- Takes a step of `lp`, or else of the library, if it is legal; else gives false and
 -- the refusal. `why` is for who reads the script.
 function Script:try(why, name, ...)
-  local of_library = rawget(require "moonloop.lib", name) ~= nil
+  local of_library = rawget(lp, name) == nil and rawget(require "moonloop.lib", name) ~= nil
   local step = {why = why, name = name, arguments = {...}, of_library = of_library}
   local function attempt(knl) return lp.attempt(taken, knl, step) end
   local question = Memory.text(plain(step.arguments))

@@ -41,6 +41,7 @@ end
 
 -- The group fetches what a rule gives for a block along one axis and some terms of the reduction into a
 -- tile, for matrix units. `sizes` has the axes `u` and `v`, how long blocks along them are, and so on.
+-- Gives the tile, how long its rows are and the reduction.
 local function fetch(script, rule, inames_of, sizes)
   local tile = Blocks.tile_for(script, rule)
   local axis, r, short
@@ -76,10 +77,38 @@ local function fetch(script, rule, inames_of, sizes)
     return false
   end
   local row = short and sizes.steps or axis == sizes.u and sizes.of_u or sizes.of_v
+  return {name = tile, row = row, r = r}
+end
+
+-- What the group fetches for some terms comes in while it adds up those before. `tiles` as of `fetch`;
+-- notes in them which have stages.
+local function fetch_ahead(script, tiles, updates)
+  local stages = #tiles <= 2 and 3 or #tiles <= 4 and 2
+  if not stages then return script end
+  local own, knob = script:fork(), nil
+  local done = {}
+  for _, update in ipairs(updates) do
+    local loop = update.r .. "_block"
+    local sum
+    for _, each in ipairs(own.knl.instructions) do
+      if Facts.contains(each.reduction_inames, loop) then sum = each.id end
+    end
+    knob = knob or own:knob(update.r .. "_stages", {2, 3, 4}, stages)
+    local why = ("the group fetches for the next `%s` meanwhile"):format(loop)
+    if sum and not own:try(why, "realize_reduction", "id:" .. sum) then return script end
+    if not own:try(why, "pipeline", loop, {stages = knob}) then return script end
+    done[update.r] = true
+  end
+  for _, tile in ipairs(tiles) do tile.has_stages = done[tile.r] end
+  return own
+end
+
+local function pad(script, tile)
+  local axes = tile.has_stages and "N1, N0(pad=%d), N2" or "N1, N0(pad=%d)"
   local padded = Script.computed(
-    '("N1, N0(pad=%%d)"):format(%s + 4)', {row},
-    function(n) return ("N1, N0(pad=%d)"):format(n + 4) end)
-  return script:try("rows of the tile are apart, past conflicts of banks", "tag_array_axes", tile, padded)
+    ('("%s"):format(%%s + 4)'):format(axes:gsub("%%", "%%%%")), {tile.row},
+    function(n) return axes:format(n + 4) end)
+  return script:try("rows of the tile are apart, past conflicts of banks", "tag_array_axes", tile.name, padded)
 end
 
 -- The terms of a sum along `r`; nothing where no instruction has one.
@@ -212,34 +241,25 @@ local function updates_of(script, reductions)
 end
 
 -- A warp is 4 work-items along columns by 8 along rows, each with elements of two rows, 8 apart, and of
--- two neighbouring columns, and adds four terms at once. `small`: several sums share local memory.
-function Units.make(self, block, small)
+-- two neighbouring columns, and adds four terms at once.
+function Units.make(self, block)
   local u, v = block.u, block.v
-  local groups, half = 1, 1  -- of blocks of 128 by 64 elements, and of 64 by 64
+  local groups = 1  -- of blocks of 64 by 64 elements
   for _, iname in ipairs(block.around) do
-    local length = iname == u and 128 or iname == v and 64 or 1
-    local trips = block.trips[iname] or Blocks.kGroups*length
-    groups = groups*-(-trips // length)
-    half = half*-(-trips // math.min(length, 64))
+    local length = (iname == u or iname == v) and 64 or 1
+    groups = groups*-(-(block.trips[iname] or Blocks.kGroups*length) // length)
   end
   -- Too few for a device: smaller blocks without matrix units leave less of it idle.
-  if half < Blocks.kGroups // 2 then return false end
-  -- Products of the same block of a recurrence are one kernel's where no group waits for another.
-  small = small or #block.rs > 1 or block.of_u > 1 or block.of_v > 1 or self.recurrence ~= nil
+  if groups < Blocks.kGroups // 2 then return false end
   local own = self.script
   self.script = own:fork()
-  local most = groups >= Blocks.kGroups and not small and 8 or 4
-  local warps = self.script:knob(u .. "_warps", {1, 2, 4, 8}, most)
+  local warps = self.script:knob(u .. "_warps", {1, 2, 4, 8}, 4)
   local columns = self.script:knob(v .. "_columns", {16, 32, 64, 128}, 64)
-  local steps = self.script:knob(block.rs[1] .. "_steps", {8, 16, 32}, small and 8 or 16)
+  local steps = self.script:knob(block.rs[1] .. "_steps", {8, 16, 32}, 8)
   local rows = Script.computed("16*%s", {warps}, function(n) return 16*n end)
   local before = self.script.knl
   local reductions = whole_blocks(self, block, {[u] = rows, [v] = columns}, steps)
   if not reductions then return false end
-  if #reductions > 1 and not small then
-    self.script = own
-    return Units.make(self, block, true)
-  end
   local script = self.script
   local why = ("a group computes a block along `%s` and `%s` by matrix units"):format(u, v)
   local rules = Blocks.new_rules(before, script.knl)
@@ -273,12 +293,18 @@ function Units.make(self, block, small)
                       inner_tag = update.is_plain and "mma" or "unr"})
   end
   if not taken then return false end
+  local tiles = {}
   for _, rule in ipairs(rules) do
-    if not fetch(script, rule, {rows = of_u, columns = of_v},
+    local tile = fetch(script, rule, {rows = of_u, columns = of_v},
                  {u = u, v = v, warps = warps, steps = steps, of_u = rows, of_v = columns,
-                  reductions = reductions, updates = updates}) then
-      return false
-    end
+                  reductions = reductions, updates = updates})
+    if not tile then return false end
+    tiles[#tiles + 1] = tile
+  end
+  script = fetch_ahead(script, tiles, updates)
+  self.script = script
+  for _, tile in ipairs(tiles) do
+    if not pad(script, tile) then return false end
   end
   return true
 end
