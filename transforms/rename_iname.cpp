@@ -198,7 +198,12 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
     if (d != iname && std::find(own.begin(), own.end(), d) == own.end()) rest.push_back(d);
   if (!rest.empty())
     more = isl_set_intersect(more.take(), to_dims(to_dims(was, rest), dims).take());
-  if (yes(isl_set_is_subset(more.get(), was.get()))) return std::nullopt;
+  std::vector<std::string> outer;  // loops on which the bounds depend: they have bounds, too
+  for (const std::string& p : home->params())
+    if (k.has_iname(p)) outer.push_back(p);
+  const Set runs = dims_to_params(domain_of(k, outer), outer);
+  const Set reached = isl_set_intersect_params(more.copy(), isl_set_params(runs.copy()));
+  if (yes(isl_set_is_subset(reached.get(), was.get()))) return std::nullopt;
   Set both = isl_set_union(was.copy(), more.copy());
   if (k.assumptions) both = isl_set_intersect_params(both.take(), k.assumptions.copy());
   both = coalesce(both.take());

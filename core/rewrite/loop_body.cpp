@@ -29,11 +29,16 @@ std::set<std::string> LoopBody::own() const {
 }
 
 std::set<std::string> LoopBody::own(std::size_t n) const {
-  std::set<std::string> out = inside_[n];
+  std::set<std::string> out = inside_[n], apart;
+  std::set<const Domain*> dependent;
   for (const std::string& i : all_inames(k_, *k_.instructions[n])) {
     if (!in_team(k_.tag(i))) continue;
-    if (!inames_bounding(k_, {i}, &inside_[n]).empty()) out.insert(i);
+    const bool depends = !inames_bounding(k_, {i}, &inside_[n]).empty();
+    (depends ? out : apart).insert(i);
+    if (depends) dependent.insert(k_.home_of(i));
   }
+  for (const std::string& i : apart)
+    if (dependent.contains(k_.home_of(i))) out.insert(i);
   return out;
 }
 

@@ -17,7 +17,8 @@ class LoopBody {
   /// Ascending; none where no instruction is in the loop.
   const std::vector<std::size_t>& members() const { return members_; }
   /// What a copy of the loop copies for the instruction: the loop and those in it, of reductions
-  /// too, and inames of a team whose bounds depend on them.
+  /// too, and inames of a team whose bounds depend on them, with those that share a domain with one
+  /// of these.
   std::set<std::string> own(std::size_t n) const;
   /// The same for all of its instructions together.
   std::set<std::string> own() const;

@@ -80,23 +80,33 @@ local function fetch(script, rule, inames_of, sizes)
   return {name = tile, row = row, r = r}
 end
 
--- What the group fetches for some terms comes in while it adds up those before. `tiles` as of `fetch`;
--- notes in them which have stages.
+-- For so many pairs of tiles a group has local memory.
+local kPairs = 4
+
+-- What the group fetches for some terms comes in while it adds up those before: in sums without guards,
+-- which are the long ones, or in all where each has some. `tiles` as of `fetch`; notes in them which
+-- have stages. Gives the script.
 local function fetch_ahead(script, tiles, updates)
-  local stages = #tiles <= 2 and 3 or #tiles <= 4 and 2
-  if not stages then return script end
-  local own, knob = script:fork(), nil
-  local done = {}
+  local long = {}
   for _, update in ipairs(updates) do
-    local loop = update.r .. "_block"
-    local sum
+    if update.is_plain then long[#long + 1] = update end
+  end
+  if #long == 0 then long = updates end
+  local stages = math.min(3, 1 + (kPairs - -(-#tiles // 2)) // #long)
+  if stages < 2 then return script end
+  local own = script:fork()
+  local knob = own:knob(long[1].r .. "_stages", {2, 3, 4}, stages)
+  local done = {}
+  for _, update in ipairs(long) do
+    local loop, sum = update.r .. "_block", nil
     for _, each in ipairs(own.knl.instructions) do
       if Facts.contains(each.reduction_inames, loop) then sum = each.id end
     end
-    knob = knob or own:knob(update.r .. "_stages", {2, 3, 4}, stages)
     local why = ("the group fetches for the next `%s` meanwhile"):format(loop)
-    if sum and not own:try(why, "realize_reduction", "id:" .. sum) then return script end
-    if not own:try(why, "pipeline", loop, {stages = knob}) then return script end
+    if sum and not own:try(why, "realize_reduction", "id:" .. sum)
+        or not own:try(why, "pipeline", loop, {stages = knob}) then
+      return script
+    end
     done[update.r] = true
   end
   for _, tile in ipairs(tiles) do tile.has_stages = done[tile.r] end
