@@ -6,6 +6,7 @@
 #include "core/rewrite/loop_values.h"
 #include "core/sets/affine_extreme.h"
 #include "core/sets/named_sets.h"
+#include "transforms/array_layout.h"
 #include "transforms/distribute_loops.h"
 #include "transforms/fold_storage.h"
 #include "transforms/fuse_loops.h"
@@ -66,6 +67,7 @@ class Pipeline {
     for (const std::string& name : temporaries_) {
       const auto axes = static_cast<std::int64_t>(k.find_temporary(name)->shape->size());
       k = fold_storage(k, {name}, axes - 1, stages_);
+      put_stages_apart(k, name);
     }
     return k;
   }
@@ -84,6 +86,20 @@ class Pipeline {
              "no statement in the loop over `{}` writes to a temporary that is declared `in local`; "
              "`temporaries` says what is made ahead",
              iname_);
+  }
+
+  /// Elements of one stage lie next to each other, as those of the temporary did.
+  static void put_stages_apart(Kernel& k, const std::string& name) {
+    if (k.find_temporary(name)->order == Order::F) return;  // the last axis is the slowest one
+    const Exprs shape = *k.find_temporary(name)->shape;
+    Exprs strides(shape.size());
+    Expr next = lit(1);
+    for (std::size_t i = shape.size() - 1; i-- > 0;) {
+      strides[i] = next;
+      next = index_mul(next, shape[i]);
+    }
+    strides.back() = next;
+    set_layout(k, name, shape, strides);
   }
 
   /// Such that no loop with it at its end exists.
@@ -155,13 +171,14 @@ const Op pipeline_op{
                                                             use(t[.., k % 2])
 
 While an iteration works with one stage, what the next ones need comes in. The temporaries get an
-axis, the last one, over the stages; the statements that write to them run `stages - 1` iterations
+axis, the last one, over the stages, which lie one after the other in memory; the statements that write to them run `stages - 1` iterations
 early, for the first ones before the loop. Those in the loop have the condition that there is such
 an iteration.
 
 Refuses a loop with a tag, loops of reductions, a temporary in which an iteration finds what another
-one wrote, or that has strides or initial values; a loop without a first value; and values that an
-iteration still changes before a later one fetches them, with the two instances.)",
+one wrote, or that has strides or initial values; a loop without a first value, or in which all
+statements write to the temporaries; and a loop of which an iteration changes what a later one
+fetches, with the two instances.)",
     .params = {{.name = "iname",
                 .kind = Kind::Str,
                 .help = "the loop",
@@ -181,9 +198,7 @@ temp t: float32[64] in local
 t[j] = a[k, j]          {id=fetch, inames=k:j}
 b[i] = b[i] + t[63 - i] {dep=fetch, inames=k:i}
 )",
-    .example = R"(knl = lp.prioritize_loops(knl, {"k", "j"})
-knl = lp.prioritize_loops(knl, {"k", "i"})
-knl = lp.pipeline(knl, "k", {stages = 3})
+    .example = R"(knl = lp.pipeline(knl, "k", {stages = 3})
 assert(tostring(knl):find("temp t: float32[64, 3]", 1, true)))",
     .run =
         [](const Kernel& k, const Args& a) {

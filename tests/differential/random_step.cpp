@@ -235,6 +235,7 @@ class StepMaker {
   Call map_domain() {
     if (r_.chance(10)) return {"start_at_zero", {text(iname())}, {}};
     if (r_.chance(10)) return {"tight_bounds", {text(iname())}, {}};
+    if (r_.chance(10)) return in_stages();
     const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");
     switch (r_.below(7)) {
       case 0: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = -{0} }}", x, t));
@@ -249,6 +250,20 @@ class StepMaker {
       default:
         return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} - 2*{1} }}", x, y, t));
     }
+  }
+  /// What a loop's iterations have in temporaries, for a few iterations.
+  Call in_stages() {
+    std::vector<std::string> temporaries;
+    for (const auto& [name, t] : k_.temporaries)
+      if (t.shape && !t.shape->empty()) temporaries.push_back(name);
+    ValueDict options{{"stages", number(r_.between(2, 3))}};
+    if (temporaries.empty()) return {"pipeline", {text(iname())}, options};
+    const std::string name = r_.pick(temporaries);
+    const auto axes = static_cast<int>(k_.find_temporary(name)->shape->size());
+    if (r_.chance(40))
+      return {"fold_storage", {text(name), number(r_.below(axes)), number(r_.between(1, 4))}, {}};
+    options.emplace_back("temporaries", text(name));
+    return {"pipeline", {text(iname())}, options};
   }
   static Call map(const std::string& m) { return {"map_domain", {text(m)}, {}}; }
 
