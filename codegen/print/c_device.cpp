@@ -175,6 +175,10 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
     const std::string aligned = aligned_.count(name) ? dialect_.aligned_prefix() : "";
     line(dialect_.local_prefix() + aligned + type_name(type) + " " + names_.of(name) + size + ";");
   }
+  const std::int64_t most = dialect_.most_local_bytes();
+  if (most > 0 && kernel.local_bytes > most)
+    fail("device-limit", k_.at, "kernel `{}` needs {} bytes of local memory; target `{}` has {}",
+         kernel.name, kernel.local_bytes, to_string(plan_.target), most);
 }
 
 /// The function up to its last parameter: the arguments that the kernel uses in declared order,

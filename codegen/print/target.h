@@ -45,6 +45,8 @@ class Dialect {
   virtual std::string kernel_head(const DeviceKernel&) const { return ""; }
   virtual std::string global_prefix() const { return ""; }
   virtual std::string local_prefix() const { return ""; }
+  /// As far as the language itself limits the local memory that a kernel declares; 0: devices do.
+  virtual std::int64_t most_local_bytes() const { return 0; }
   /// The prefix of variables at a multiple of 16 bytes.
   virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }

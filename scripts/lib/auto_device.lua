@@ -104,7 +104,8 @@ function Device:ways(loop)
   if best then
     local block = Blocks.of(self.facts, nest, parallel, best.iname)
     if block and self.units and block.size == 8 then
-      out[#out + 1] = {take = function() return Units.make(self, block) end}
+      out[#out + 1] = {take = function() return Units.make(self, block, true) end}
+      out[#out + 1] = {take = function() return Units.make(self, block, false) end}
     end
     for _, tag in ipairs(block and {"vec", "ilp"} or {}) do
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}

@@ -251,8 +251,8 @@ local function updates_of(script, reductions)
 end
 
 -- A warp is 4 work-items along columns by 8 along rows, each with elements of two rows, 8 apart, and of
--- two neighbouring columns, and adds four terms at once.
-function Units.make(self, block)
+-- two neighbouring columns, and adds four terms at once. `ahead`: the next ones come in meanwhile.
+function Units.make(self, block, ahead)
   local u, v = block.u, block.v
   local groups = 1  -- of blocks of 64 by 64 elements
   for _, iname in ipairs(block.around) do
@@ -311,8 +311,10 @@ function Units.make(self, block)
     if not tile then return false end
     tiles[#tiles + 1] = tile
   end
-  script = fetch_ahead(script, tiles, updates)
-  self.script = script
+  if ahead then
+    script = fetch_ahead(script, tiles, updates)
+    self.script = script
+  end
   for _, tile in ipairs(tiles) do
     if not pad(script, tile) then return false end
   end
