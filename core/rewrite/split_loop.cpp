@@ -41,7 +41,9 @@ Constraint on_outer_alone(Constraint c, const Position& outer, const Position& i
   };
   const Val whole = isl_val_int_from_si(isl(), length), own = coefficient(inner.type, inner.at);
   const bool lower = yes(isl_val_is_one(own.get()));
-  if ((!lower && !yes(isl_val_is_negone(own.get()))) || yes(isl_constraint_is_equality(c.get())))
+  const auto quotients = static_cast<unsigned>(count(isl_constraint_dim(c.get(), isl_dim_div)));
+  if ((!lower && !yes(isl_val_is_negone(own.get()))) || yes(isl_constraint_is_equality(c.get())) ||
+      yes(isl_constraint_involves_dims(c.get(), isl_dim_div, 0, quotients)))
     return c;
   const Val product = isl_val_mul(own.copy(), whole.copy());
   if (!yes(isl_val_eq(coefficient(outer.type, outer.at).get(), product.get()))) return c;
@@ -61,6 +63,49 @@ Constraint on_outer_alone(Constraint c, const Position& outer, const Position& i
   return isl_constraint_set_constant_val(c.take(), isl_val_div(constant.take(), whole.copy()));
 }
 
+/// What a quotient is where `0 <= inner < length` decides its fraction: an equality of the quotient
+/// at that place and an affine expression; nothing where it is open.
+std::optional<Constraint> decided(const BasicSet& s, int quotient, const Position& inner,
+                                  std::int64_t length) {
+  const LocalSpace space = isl_basic_set_get_local_space(s.get());
+  const Aff q = isl_local_space_get_div(space.get(), quotient);
+  Constraint c = isl_constraint_alloc_equality(space.copy());
+  c = isl_constraint_set_coefficient_si(c.take(), isl_dim_div, quotient, -1);
+  Val least = isl_aff_get_constant_val(q.get());
+  Val most = least;
+  for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div}) {
+    const isl_dim_type own = type == isl_dim_set ? isl_dim_in : type;
+    for (int i = 0; i < count(isl_aff_dim(q.get(), own)); ++i) {
+      const Val factor = isl_aff_get_coefficient_val(q.get(), own, i);
+      if (yes(isl_val_is_int(factor.get()))) {
+        if (!yes(isl_val_is_zero(factor.get())))
+          c = isl_constraint_set_coefficient_val(c.take(), type, i, factor.copy());
+      } else if (type == inner.type && i == inner.at) {
+        const Val last = isl_val_mul(factor.copy(), isl_val_int_from_si(isl(), length - 1));
+        Val& end = yes(isl_val_is_neg(factor.get())) ? least : most;
+        end = isl_val_add(end.take(), last.copy());
+      } else {
+        return {};
+      }
+    }
+  }
+  least = isl_val_floor(least.take());
+  if (!yes(isl_val_eq(least.get(), Val(isl_val_floor(most.take())).get()))) return {};
+  return Constraint(isl_constraint_set_constant_val(c.take(), least.take()));
+}
+
+/// `s` without the quotients that `0 <= inner < length` decides, as those of loops that were rounded
+/// up to a multiple of `length`.
+BasicSet without_decided(BasicSet s, const Position& inner, std::int64_t length) {
+  for (int i = 0; i < count(isl_basic_set_dim(s.get(), isl_dim_div));) {
+    std::optional<Constraint> is = decided(s, i, inner, length);
+    const int before = count(isl_basic_set_dim(s.get(), isl_dim_div));
+    if (is) s = isl_basic_set_add_constraint(s.take(), is->take());
+    i = count(isl_basic_set_dim(s.get(), isl_dim_div)) < before ? 0 : i + 1;
+  }
+  return s;
+}
+
 /// `s` with the bounds of whole pieces only on the outer iname.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
                std::int64_t length) {
@@ -68,8 +113,8 @@ Set simplified(const Set& s, const std::string& outer, const std::string& inner,
   const auto i = o ? find(s, inner) : std::nullopt;
   if (!i) return s;
   Set all = isl_set_empty(isl_set_get_space(s.get()));
-  for (const BasicSet& part : parts_of(s)) {
-    if (count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0) return s;
+  for (const BasicSet& whole : parts_of(s)) {
+    const BasicSet part = without_decided(whole, *i, length);
     Set points = isl_set_universe(isl_set_get_space(s.get()));
     for (const Constraint& c : constraints_of(part))
       points = isl_set_add_constraint(points.take(), on_outer_alone(c, *o, *i, length).take());
