@@ -106,7 +106,25 @@ BasicSet without_decided(BasicSet s, const Position& inner, std::int64_t length)
   return s;
 }
 
-/// `s` with the bounds of whole pieces only on the outer iname.
+/// Whether the constraint says no more than `0 <= inner < length`.
+bool follows_from_length(const Constraint& c, const Position& inner, std::int64_t length) {
+  if (yes(isl_constraint_is_equality(c.get()))) return false;
+  for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div})
+    for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i)
+      if (!(type == inner.type && i == inner.at) &&
+          yes(isl_constraint_involves_dims(c.get(), type, static_cast<unsigned>(i), 1)))
+        return false;
+  const Val factor = isl_constraint_get_coefficient_val(c.get(), inner.type, inner.at);
+  Val least = isl_constraint_get_constant_val(c.get());
+  if (yes(isl_val_is_neg(factor.get()))) {
+    const Val last = isl_val_int_from_si(isl(), length - 1);
+    least = isl_val_add(least.take(), isl_val_mul(factor.copy(), last.copy()));
+  }
+  return yes(isl_val_is_nonneg(least.get()));
+}
+
+/// `s` with the bounds of whole pieces only on the outer iname. A domain inside of the loop does not
+/// say what the length of pieces says.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
                std::int64_t length) {
   const auto o = find(s, outer);
@@ -116,10 +134,15 @@ Set simplified(const Set& s, const std::string& outer, const std::string& inner,
   for (const BasicSet& whole : parts_of(s)) {
     const BasicSet part = without_decided(whole, *i, length);
     Set points = isl_set_universe(isl_set_get_space(s.get()));
-    for (const Constraint& c : constraints_of(part))
+    for (const Constraint& c : constraints_of(part)) {
+      if (i->type == isl_dim_param && follows_from_length(c, *i, length)) continue;
       points = isl_set_add_constraint(points.take(), on_outer_alone(c, *o, *i, length).take());
+    }
     all = isl_set_union(all.take(), points.take());
   }
+  const auto at = static_cast<unsigned>(i->at);
+  if (i->type == isl_dim_param && !yes(isl_set_involves_dims(all.get(), isl_dim_param, at, 1)))
+    all = isl_set_project_out(all.take(), isl_dim_param, at, 1);
   return all;
 }
 
