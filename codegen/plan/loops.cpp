@@ -306,7 +306,8 @@ class LoopMaker {
   /// slabs are apart in what is between the barriers.
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
-    const Set counted = intersect(context, counted_.values(launch_, node.iname()));
+    const Set values = counted_.values(launch_, node.iname());
+    const Set counted = intersect(context, values);
     const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() > 1 && !features_of(plan_.target).waits_under_conditions && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
@@ -324,9 +325,12 @@ class LoopMaker {
       const Set points = all_to_params(part);
       const std::optional<Expr> guard = guard_of(points, counted);
       if (!guard) continue;
+      // The numbers of work-items of several statements together are no news for those of one.
+      Set within = intersect(context, points);
+      if (!yes(isl_set_is_subset(within.get(), values.get()))) within = intersect(counted, points);
       // What takes many cases to ask here, the statements ask in one, each for itself.
       const bool inside_asks = parts.size() == 1 && is_long(*guard) && !waits_in(node);
-      Block body = inside(node, inside_asks ? counted : intersect(counted, points));
+      Block body = inside(node, inside_asks ? counted : within);
       if (body.empty()) continue;
       if (guard->as<BoolLit>() || inside_asks)
         append(out, std::move(body));
@@ -353,6 +357,7 @@ class LoopMaker {
   /// The condition that a point of `context` is in `points`; nothing when it never is.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
     if (shows(context, points)) return Expr(BoolLit{true});
+    std::optional<BasicSet> plain;
     // Each question has its own part of the budget; what it does not answer is asked at run time.
     // Where some were too much, those that follow are not asked: they are about the same loops.
     const auto answered = [&](auto question) {
@@ -367,12 +372,18 @@ class LoopMaker {
       }
     };
     bool always = false, never = false;
-    answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
+    answered([&] { plain = plain_guard(points, context); });
+    if (plain && yes(isl_basic_set_plain_is_universe(plain->get()))) return Expr(BoolLit{true});
+    if (!plain) answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
     if (always) return Expr(BoolLit{true});
     answered([&] { never = is_empty(intersect(points, context)); });
     if (never) return std::nullopt;
     Set rest = points;
-    answered([&] { rest = coalesce(gist(points, context)); });
+    if (plain)
+      rest = isl_set_align_params(isl_set_from_basic_set(plain->copy()),
+                                  isl_set_get_space(context.get()));
+    else
+      answered([&] { rest = coalesce(gist(points, context)); });
     std::optional<Expr> out;
     const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
@@ -380,6 +391,18 @@ class LoopMaker {
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
     return built ? out : condition_of(rest);
+  }
+
+  /// What `context` leaves open of points without quotients and equalities, in one part; nothing for
+  /// others. Most questions about it are answered by the constraints as they stand.
+  static std::optional<BasicSet> plain_guard(const Set& points, const Set& context) {
+    std::optional<BasicSet> out = syntactic_gist(points, context);
+    if (!out) return out;
+    const std::vector<Constraint> all = constraints_of(*out);
+    const bool equality = std::any_of(all.begin(), all.end(), [](const Constraint& c) {
+      return yes(isl_constraint_is_equality(c.get()));
+    });
+    return equality ? std::nullopt : std::move(out);
   }
 
   /// Without looking for what its parts have in common, where much was asked already.
@@ -553,6 +576,9 @@ class LoopMaker {
 
   static Expr value_of(Aff a, const Set& context) {
     a = isl_aff_project_domain_on_params(a.take());
+    if (yes(isl_aff_is_cst(a.get())))
+      if (const Val v = isl_aff_get_constant_val(a.get()); yes(isl_val_is_int(v.get())))
+        return lit(to_int(v));
     const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
     return from_isl(
         AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
@@ -635,8 +661,14 @@ class LoopMaker {
                       const Set& range, const Set& context) {
     if (guard.as<BoolLit>()) return whole;
     Block out = only(Stmt{If{guard, std::move(whole)}});
-    const Set elsewhere = isl_set_subtract(context.copy(), full.copy());
-    if (is_empty(intersect(elsewhere, all_to_params(range)))) return out;
+    const Set all = isl_set_subtract(context.copy(), full.copy()), runs = all_to_params(range);
+    Set elsewhere = isl_set_empty(isl_set_get_space(all.get()));  // where some iteration runs
+    for (const BasicSet& part : parts_of(all)) {
+      const Set points = isl_set_from_basic_set(part.copy());
+      if (!is_empty(intersect(points, runs)))
+        elsewhere = isl_set_union(elsewhere.take(), points.copy());
+    }
+    if (yes(isl_set_plain_is_empty(elsewhere.get()))) return out;
     Block rest = unrolled(node, range, elsewhere);
     if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
     return out;

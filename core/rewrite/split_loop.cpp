@@ -1,5 +1,10 @@
 #include "core/rewrite/split_loop.h"
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "core/rewrite/iname_rewrite.h"
 
 namespace moonloop {
@@ -63,6 +68,13 @@ Constraint on_outer_alone(Constraint c, const Position& outer, const Position& i
   return isl_constraint_set_constant_val(c.take(), isl_val_div(constant.take(), whole.copy()));
 }
 
+int quotients(const BasicSet& s) { return count(isl_basic_set_dim(s.get(), isl_dim_div)); }
+
+/// Whether the set has integers of which only bounds are known: its constraints do not come apart.
+bool has_unknown(const BasicSet& s) {
+  return quotients(isl_basic_set_remove_unknown_divs(s.copy())) < quotients(s);
+}
+
 /// What a quotient is where `0 <= inner < length` decides its fraction: an equality of the quotient
 /// at that place and an affine expression; nothing where it is open.
 std::optional<Constraint> decided(const BasicSet& s, int quotient, const Position& inner,
@@ -97,11 +109,11 @@ std::optional<Constraint> decided(const BasicSet& s, int quotient, const Positio
 /// `s` without the quotients that `0 <= inner < length` decides, as those of loops that were rounded
 /// up to a multiple of `length`.
 BasicSet without_decided(BasicSet s, const Position& inner, std::int64_t length) {
-  for (int i = 0; i < count(isl_basic_set_dim(s.get(), isl_dim_div));) {
+  for (int i = 0; i < quotients(s);) {
     std::optional<Constraint> is = decided(s, i, inner, length);
-    const int before = count(isl_basic_set_dim(s.get(), isl_dim_div));
+    const int before = quotients(s);
     if (is) s = isl_basic_set_add_constraint(s.take(), is->take());
-    i = count(isl_basic_set_dim(s.get(), isl_dim_div)) < before ? 0 : i + 1;
+    i = quotients(s) < before ? 0 : i + 1;
   }
   return s;
 }
@@ -123,6 +135,17 @@ bool follows_from_length(const Constraint& c, const Position& inner, std::int64_
   return yes(isl_val_is_nonneg(least.get()));
 }
 
+/// Whether a constraint has a quotient together with one of the two inames.
+bool bounds_by_quotients(const BasicSet& s, const Position& outer, const Position& inner) {
+  const std::vector<Constraint> all = constraints_of(s);
+  return std::any_of(all.begin(), all.end(), [&](const Constraint& c) {
+    const auto quotients = static_cast<unsigned>(count(isl_constraint_dim(c.get(), isl_dim_div)));
+    return yes(isl_constraint_involves_dims(c.get(), isl_dim_div, 0, quotients)) &&
+           (yes(isl_constraint_involves_dims(c.get(), outer.type, unsigned(outer.at), 1)) ||
+            yes(isl_constraint_involves_dims(c.get(), inner.type, unsigned(inner.at), 1)));
+  });
+}
+
 /// `s` with the bounds of whole pieces only on the outer iname. A domain inside of the loop does not
 /// say what the length of pieces says.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
@@ -132,7 +155,11 @@ Set simplified(const Set& s, const std::string& outer, const std::string& inner,
   if (!i) return s;
   Set all = isl_set_empty(isl_set_get_space(s.get()));
   for (const BasicSet& whole : parts_of(s)) {
-    const BasicSet part = without_decided(whole, *i, length);
+    const BasicSet part = has_unknown(whole) ? whole : without_decided(whole, *i, length);
+    if (has_unknown(part) || bounds_by_quotients(part, *o, *i)) {
+      all = isl_set_union(all.take(), isl_set_from_basic_set(part.copy()));
+      continue;
+    }
     Set points = isl_set_universe(isl_set_get_space(s.get()));
     for (const Constraint& c : constraints_of(part)) {
       if (i->type == isl_dim_param && follows_from_length(c, *i, length)) continue;
