@@ -702,15 +702,20 @@ class LoopMaker {
   const std::vector<Copies::Copy>& each_of(Copies& all) {
     if (all.each) return *all.each;
     std::vector<Copies::Copy> out;
+    const Set runs = all_to_params(all.range);
+    // That some iteration of this loop runs is no news for one of them.
+    const Set plain = isl_set_remove_unknown_divs(runs.copy());
+    const bool is_plain = yes(isl_set_plain_is_equal(plain.get(), runs.get()));
+    const Set context = is_plain ? Set(isl_set_remove_unknown_divs(all.context.copy())) : all.context;
     for (std::int64_t i = 0; i < all.span.length; ++i) {
       Aff here = isl_aff_add_constant_si(all.span.lower.copy(), static_cast<int>(i));
       const Set point =
           isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(all.range).take(), here.copy()));
-      Set within = intersect(all.context, all_to_params(point));
-      std::optional<Expr> guard = guard_of(all_to_params(all.range), within);
+      Set within = intersect(context, all_to_params(point));
+      std::optional<Expr> guard = guard_of(runs, within);
       if (!guard) continue;
       Expr value = value_of(std::move(here), all.context);
-      within = intersect(within, all_to_params(all.range));
+      if (!guard->as<BoolLit>()) within = intersect(within, runs);
       out.push_back({std::move(*guard), std::move(value), std::move(within)});
     }
     all.each = std::move(out);
