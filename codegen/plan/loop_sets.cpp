@@ -116,7 +116,37 @@ static std::optional<ConstantSpan> constant_bounds(const Set& range, const Set& 
                       to_int(most) - to_int(least) + 1};
 }
 
+/// The span between constant bounds of the iname, if no other bound is below and a point of the
+/// context is at the upper one.
+static std::optional<ConstantSpan> plain_span(const Set& range, const Set& context) {
+  const Set unnamed = isl_set_set_dim_name(range.copy(), isl_dim_set, 0, nullptr);
+  const std::string iname = "[0]";  // of a dimension without a name
+  const std::optional<AffineConstraints> own = AffineConstraints::of(unnamed),
+                                         around = AffineConstraints::of(context);
+  if (!own || !around) return {};
+  std::optional<std::int64_t> lower, upper;
+  std::vector<const AffineConstraint*> rows;
+  for (const AffineConstraint& r : around->all()) rows.push_back(&r);
+  for (const AffineConstraint& r : own->all()) {
+    rows.push_back(&r);
+    const std::int64_t factor = r.of(iname);
+    const bool alone = r.coefficients.size() == 1;
+    if (factor == 0) continue;
+    if (r.equality || (factor > 0 && (lower || !alone || factor != 1))) return {};
+    if (factor > 0) lower = -r.constant;
+    if (factor == -1 && alone) upper = r.constant;
+  }
+  if (!lower || !upper || *upper < *lower) return {};
+  const AffineConstraint last{{{iname, 1}}, -*upper, true};
+  rows.push_back(&last);
+  if (!has_near_point(rows)) return {};
+  LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+  return ConstantSpan{isl_aff_val_on_domain(space.take(), isl_val_int_from_si(isl(), *lower)),
+                      *upper - *lower + 1};
+}
+
 std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) {
+  if (std::optional<ConstantSpan> plain = plain_span(range, context)) return plain;
   std::optional<ConstantSpan> best;
   Set known = isl_set_intersect_params(range.copy(), context.copy());
   if (count(isl_set_n_basic_set(range.get())) != 1) return best;
