@@ -33,6 +33,8 @@ constexpr std::int64_t kMaxUnroll = 1 << 16;
 constexpr std::int64_t kMostCopies = 1 << 17;
 /// What the shortest form of a guard may cost.
 constexpr unsigned long kGuardOperations = 100'000;
+/// The same where the statements inside ask, too.
+constexpr unsigned long kShortGuardOperations = 25'000;
 constexpr int kMostUnanswered = 6;  // guards' questions that took more
 
 /// Whether the condition has alternatives and many comparisons.
@@ -47,6 +49,12 @@ bool is_long(const Expr& condition) {
     return true;
   });
   return alternatives && comparisons > kLongest;
+}
+
+/// Whether there are integers in the set of which only bounds are known, as of loops inside.
+bool has_unknown_quotients(const Set& s) {
+  const Set known = isl_set_remove_unknown_divs(s.copy());
+  return !yes(isl_set_plain_is_equal(known.get(), s.get()));
 }
 
 // ---- The generator ----------------------------------------------------------------------------
@@ -323,13 +331,17 @@ class LoopMaker {
     Block out;
     for (const Set& part : parts) {
       const Set points = all_to_params(part);
-      const std::optional<Expr> guard = guard_of(points, counted);
+      const bool alone = parts.size() == 1 && !waits_in(node);
+      bool open = false;
+      const std::optional<Expr> guard = alone && has_unknown_quotients(points)
+                                            ? short_guard(points, counted, open)
+                                            : guard_of(points, counted);
       if (!guard) continue;
       // The numbers of work-items of several statements together are no news for those of one.
       Set within = intersect(context, points);
       if (!yes(isl_set_is_subset(within.get(), values.get()))) within = intersect(counted, points);
       // What takes many cases to ask here, the statements ask in one, each for itself.
-      const bool inside_asks = parts.size() == 1 && is_long(*guard) && !waits_in(node);
+      const bool inside_asks = open || (alone && is_long(*guard));
       Block body = inside(node, inside_asks ? counted : within);
       if (body.empty()) continue;
       if (guard->as<BoolLit>() || inside_asks)
@@ -391,6 +403,21 @@ class LoopMaker {
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
     return built ? out : condition_of(rest);
+  }
+
+  /// The same where it takes few questions, else `open`.
+  std::optional<Expr> short_guard(const Set& points, const Set& context, bool& open) {
+    const IslBudget budget(kShortGuardOperations);
+    const int unanswered = std::exchange(unanswered_, kMostUnanswered - 1);
+    std::optional<Expr> out = Expr(BoolLit{true});
+    try {
+      out = guard_of(points, context);
+    } catch (const IslQuota&) {
+      if (budget.used() < kShortGuardOperations) throw;
+    }
+    open = unanswered_ == kMostUnanswered || budget.used() >= kShortGuardOperations;
+    unanswered_ = unanswered;
+    return out;
   }
 
   /// What `context` leaves open of points without quotients and equalities, in one part; nothing for
