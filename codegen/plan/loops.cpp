@@ -51,12 +51,6 @@ bool is_long(const Expr& condition) {
   return alternatives && comparisons > kLongest;
 }
 
-/// Whether there are integers in the set of which only bounds are known, as of loops inside.
-bool has_unknown_quotients(const Set& s) {
-  const Set known = isl_set_remove_unknown_divs(s.copy());
-  return !yes(isl_set_plain_is_equal(known.get(), s.get()));
-}
-
 // ---- The generator ----------------------------------------------------------------------------
 
 class LoopMaker {
@@ -145,7 +139,7 @@ class LoopMaker {
       Set points = pieces_.of(loops);
       if (p.points) points = intersect(points, p.points);
       if (starts_.count(i))
-        points = forget(pieces_.without_unknown(std::move(points), loops), plan_.apart);
+        points = without_params(pieces_.without_unknown(std::move(points), loops), plan_.apart);
       all.add(points);
       groups.push_back({std::move(points), std::move(p.rest), {i}});
     }
@@ -182,7 +176,7 @@ class LoopMaker {
     unknown.insert(out.data.begin(), out.data.end());
     if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
     const auto known = [&](Union& all) {
-      return forget(pieces_.without_unknown(std::move(all).result(), around), unknown);
+      return without_params(pieces_.without_unknown(std::move(all).result(), around), unknown);
     };
     out.points = known(points);
     out.explicit_ = known(explicits);
@@ -204,18 +198,6 @@ class LoopMaker {
     };
     bound(trips.first, CompareOp::Ge);
     bound(trips.end, CompareOp::Lt);
-  }
-
-  /// Without constraints on scalars that are only computed inside.
-  static Set forget(Set s, const std::set<std::string>& names) {
-    for (const std::string& n : names) {
-      const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, n.c_str());
-      if (p < 0) continue;
-      const auto at = static_cast<unsigned>(p);
-      s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_param, at, 1);
-      s = isl_set_project_out(s.take(), isl_dim_param, at, 1);
-    }
-    return s;
   }
 
   // ---- Top-down: the program.
@@ -420,18 +402,6 @@ class LoopMaker {
     return out;
   }
 
-  /// What `context` leaves open of points without quotients and equalities, in one part; nothing for
-  /// others. Most questions about it are answered by the constraints as they stand.
-  static std::optional<BasicSet> plain_guard(const Set& points, const Set& context) {
-    std::optional<BasicSet> out = syntactic_gist(points, context);
-    if (!out) return out;
-    const std::vector<Constraint> all = constraints_of(*out);
-    const bool equality = std::any_of(all.begin(), all.end(), [](const Constraint& c) {
-      return yes(isl_constraint_is_equality(c.get()));
-    });
-    return equality ? std::nullopt : std::move(out);
-  }
-
   /// Without looking for what its parts have in common, where much was asked already.
   Expr condition_of(const Set& points) const {
     if (unanswered_ < kMostUnanswered) return from_set(points);
@@ -494,7 +464,7 @@ class LoopMaker {
   Block data_loop(const PlanNode& node, const Set& context) {
     const std::vector<std::string> data = domains_.data_of(node.iname());
     if (data.empty() || waits_in(node) || node.common_trips()) return loop(node, context);
-    const Set all = forget(needs_.at(node.id).points, {data.begin(), data.end()});
+    const Set all = without_params(needs_.at(node.id).points, {data.begin(), data.end()});
     const Set points = launches(node) ? context : all_to_params(without_last(all));
     const std::optional<Expr> guard = guard_of(points, context);
     if (!guard) return {};
@@ -689,12 +659,7 @@ class LoopMaker {
     if (guard.as<BoolLit>()) return whole;
     Block out = only(Stmt{If{guard, std::move(whole)}});
     const Set all = isl_set_subtract(context.copy(), full.copy()), runs = all_to_params(range);
-    Set elsewhere = isl_set_empty(isl_set_get_space(all.get()));  // where some iteration runs
-    for (const BasicSet& part : parts_of(all)) {
-      const Set points = isl_set_from_basic_set(part.copy());
-      if (!is_empty(intersect(points, runs)))
-        elsewhere = isl_set_union(elsewhere.take(), points.copy());
-    }
+    const Set elsewhere = parts_that_meet(all, runs);
     if (yes(isl_set_plain_is_empty(elsewhere.get()))) return out;
     Block rest = unrolled(node, range, elsewhere);
     if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
@@ -733,7 +698,8 @@ class LoopMaker {
     // That some iteration of this loop runs is no news for one of them.
     const Set plain = isl_set_remove_unknown_divs(runs.copy());
     const bool is_plain = yes(isl_set_plain_is_equal(plain.get(), runs.get()));
-    const Set context = is_plain ? Set(isl_set_remove_unknown_divs(all.context.copy())) : all.context;
+    const Set context =
+        is_plain ? Set(isl_set_remove_unknown_divs(all.context.copy())) : all.context;
     for (std::int64_t i = 0; i < all.span.length; ++i) {
       Aff here = isl_aff_add_constant_si(all.span.lower.copy(), static_cast<int>(i));
       const Set point =
@@ -747,21 +713,6 @@ class LoopMaker {
     }
     all.each = std::move(out);
     return *all.each;
-  }
-
-  /// The context of all iterations at once, where they all run, each with one known value of the
-  /// iname; else null.
-  Set common_context(const Set& range, const Set& context, const ConstantSpan& span) const {
-    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return {};
-    const Val lower = isl_aff_get_constant_val(span.lower.get());
-    const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
-    if (!yes(isl_val_is_int(lower.get()))) return {};
-    Set all = isl_set_universe(isl_set_get_space(range.get()));
-    all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
-    all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
-    const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
-    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get()))) return {};
-    return intersect(within, runs);
   }
 
   /// What all iterations do, where it is one for all but for the value of the iname: they all run,

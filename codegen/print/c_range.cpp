@@ -252,8 +252,8 @@ bool CExpr::stays_small(const Expr& e) {
          within(0, static_cast<double>(most));
 }
 
-/// Of an affine expression, at the points of its inames' domains, where parameters have no more than
-/// 32 bits; nothing where it is not known, or where no iname is in it.
+/// Of an affine expression, at the points of its inames' domains, where parameters have no more
+/// than 32 bits; nothing where it is not known, or where no iname is in it.
 std::optional<std::int64_t> CExpr::greatest(const Expr& e) const {
   std::set<std::string> names;
   collect_reads(e, names);

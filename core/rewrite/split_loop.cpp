@@ -106,8 +106,8 @@ std::optional<Constraint> decided(const BasicSet& s, int quotient, const Positio
   return Constraint(isl_constraint_set_constant_val(c.take(), least.take()));
 }
 
-/// `s` without the quotients that `0 <= inner < length` decides, as those of loops that were rounded
-/// up to a multiple of `length`.
+/// `s` without the quotients that `0 <= inner < length` decides, as those of loops that were
+/// rounded up to a multiple of `length`.
 BasicSet without_decided(BasicSet s, const Position& inner, std::int64_t length) {
   for (int i = 0; i < quotients(s);) {
     std::optional<Constraint> is = decided(s, i, inner, length);
@@ -146,8 +146,8 @@ bool bounds_by_quotients(const BasicSet& s, const Position& outer, const Positio
   });
 }
 
-/// `s` with the bounds of whole pieces only on the outer iname. A domain inside of the loop does not
-/// say what the length of pieces says.
+/// `s` with the bounds of whole pieces only on the outer iname. A domain inside of the loop does
+/// not say what the length of pieces says.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
                std::int64_t length) {
   const auto o = find(s, outer);
