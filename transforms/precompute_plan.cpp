@@ -411,8 +411,10 @@ static bool bounds_each_other(const Kernel& k, const std::string& i,
 void PrecomputePlan::check_sweep() const {
   std::set<std::string> touched = body_inames_;
   touched.insert(bounding_inames_.begin(), bounding_inames_.end());
-  for (const RuleUse& u : uses)
+  for (const RuleUse& u : uses) {
     for (const Expr& arg : u.args) touched.merge(inames_in(arg));
+    for (const Expr& c : u.place.conditions) touched.merge(inames_in(c));
+  }
   for (const FootprintSubscript& f : options.footprints)
     for (const Expr& e : f.index)
       if (e) touched.merge(inames_in(e));

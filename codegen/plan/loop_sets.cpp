@@ -1,9 +1,13 @@
 #include "codegen/plan/loop_sets.h"
 
+#include <algorithm>
+
 #include "core/sets/affine_constraints.h"
 #include "core/sets/bounded.h"
 #include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/named_sets.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -99,6 +103,41 @@ bool shows(const Set& context, const Set& points) {
                      [&](const AffineConstraint& r) { return !r.equality && known->show(r); });
 }
 
+bool has_unknown_quotients(const Set& s) {
+  const Set known = isl_set_remove_unknown_divs(s.copy());
+  return !yes(isl_set_plain_is_equal(known.get(), s.get()));
+}
+
+Set without_params(Set s, const std::set<std::string>& names) {
+  for (const std::string& n : names) {
+    const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, n.c_str());
+    if (p < 0) continue;
+    const auto at = static_cast<unsigned>(p);
+    s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_param, at, 1);
+    s = isl_set_project_out(s.take(), isl_dim_param, at, 1);
+  }
+  return s;
+}
+
+Set parts_that_meet(const Set& s, const Set& other) {
+  Set out = isl_set_empty(isl_set_get_space(s.get()));
+  for (const BasicSet& part : parts_of(s)) {
+    const Set points = isl_set_from_basic_set(part.copy());
+    if (!is_empty(intersect(points, other))) out = isl_set_union(out.take(), points.copy());
+  }
+  return out;
+}
+
+std::optional<BasicSet> plain_guard(const Set& points, const Set& context) {
+  std::optional<BasicSet> out = syntactic_gist(points, context);
+  if (!out) return out;
+  const std::vector<Constraint> all = constraints_of(*out);
+  const bool equality = std::any_of(all.begin(), all.end(), [](const Constraint& c) {
+    return yes(isl_constraint_is_equality(c.get()));
+  });
+  return equality ? std::nullopt : std::move(out);
+}
+
 Aff iterator(const Set& range) {
   LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
   return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
@@ -116,7 +155,37 @@ static std::optional<ConstantSpan> constant_bounds(const Set& range, const Set& 
                       to_int(most) - to_int(least) + 1};
 }
 
+/// The span between constant bounds of the iname, if no other bound is below and a point of the
+/// context is at the upper one.
+static std::optional<ConstantSpan> plain_span(const Set& range, const Set& context) {
+  const Set unnamed = isl_set_set_dim_name(range.copy(), isl_dim_set, 0, nullptr);
+  const std::string iname = "[0]";  // of a dimension without a name
+  const std::optional<AffineConstraints> own = AffineConstraints::of(unnamed),
+                                         around = AffineConstraints::of(context);
+  if (!own || !around) return {};
+  std::optional<std::int64_t> lower, upper;
+  std::vector<const AffineConstraint*> rows;
+  for (const AffineConstraint& r : around->all()) rows.push_back(&r);
+  for (const AffineConstraint& r : own->all()) {
+    rows.push_back(&r);
+    const std::int64_t factor = r.of(iname);
+    const bool alone = r.coefficients.size() == 1;
+    if (factor == 0) continue;
+    if (r.equality || (factor > 0 && (lower || !alone || factor != 1))) return {};
+    if (factor > 0) lower = -r.constant;
+    if (factor == -1 && alone) upper = r.constant;
+  }
+  if (!lower || !upper || *upper < *lower) return {};
+  const AffineConstraint last{{{iname, 1}}, -*upper, true};
+  rows.push_back(&last);
+  if (!has_near_point(rows)) return {};
+  LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+  return ConstantSpan{isl_aff_val_on_domain(space.take(), isl_val_int_from_si(isl(), *lower)),
+                      *upper - *lower + 1};
+}
+
 std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) {
+  if (std::optional<ConstantSpan> plain = plain_span(range, context)) return plain;
   std::optional<ConstantSpan> best;
   Set known = isl_set_intersect_params(range.copy(), context.copy());
   if (count(isl_set_n_basic_set(range.get())) != 1) return best;
@@ -144,6 +213,19 @@ std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) 
   }
   isl_constraint_list_free(all);
   return best ? best : constant_bounds(range, known);
+}
+
+Set common_context(const Set& range, const Set& context, const ConstantSpan& span) {
+  if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return {};
+  const Val lower = isl_aff_get_constant_val(span.lower.get());
+  const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
+  if (!yes(isl_val_is_int(lower.get()))) return {};
+  Set all = isl_set_universe(isl_set_get_space(range.get()));
+  all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
+  all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
+  const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
+  if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get()))) return {};
+  return intersect(within, runs);
 }
 
 }  // namespace moonloop

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,16 @@ Set between(Set s, const std::string& iname, int extent);
 /// Whether the constraints of `context` are, as they stand, those of `points` and more.
 bool shows(const Set& context, const Set& points);
 
+/// Whether there are integers in the set of which only bounds are known, as of loops inside.
+bool has_unknown_quotients(const Set& s);
+/// Without constraints on scalars that are only computed inside, the parameters `names`.
+Set without_params(Set s, const std::set<std::string>& names);
+/// The parts of `s` that have points in common with `other`.
+Set parts_that_meet(const Set& s, const Set& other);
+/// What `context` leaves open of points without quotients and equalities, in one part; nothing for
+/// others. Most questions about it are answered by the constraints as they stand.
+std::optional<BasicSet> plain_guard(const Set& points, const Set& context);
+
 /// The iname of { [iname] }.
 Aff iterator(const Set& range);
 /// A lower bound of a loop and the largest distance of an iteration from it, plus one.
@@ -37,6 +48,10 @@ struct ConstantSpan {
 };
 /// The shortest one of { [iname] } for the parameters of `context`; none where no bound is known.
 std::optional<ConstantSpan> constant_span(const Set& range, const Set& context);
+
+/// The context of all iterations at once, where they all run, each with one known value of the
+/// iname; else null.
+Set common_context(const Set& range, const Set& context, const ConstantSpan& span);
 
 /// Distinct sets of one space, united in the end.
 class Union {

@@ -33,6 +33,8 @@ constexpr std::int64_t kMaxUnroll = 1 << 16;
 constexpr std::int64_t kMostCopies = 1 << 17;
 /// What the shortest form of a guard may cost.
 constexpr unsigned long kGuardOperations = 100'000;
+/// The same where the statements inside ask, too.
+constexpr unsigned long kShortGuardOperations = 25'000;
 constexpr int kMostUnanswered = 6;  // guards' questions that took more
 
 /// Whether the condition has alternatives and many comparisons.
@@ -137,7 +139,7 @@ class LoopMaker {
       Set points = pieces_.of(loops);
       if (p.points) points = intersect(points, p.points);
       if (starts_.count(i))
-        points = forget(pieces_.without_unknown(std::move(points), loops), plan_.apart);
+        points = without_params(pieces_.without_unknown(std::move(points), loops), plan_.apart);
       all.add(points);
       groups.push_back({std::move(points), std::move(p.rest), {i}});
     }
@@ -174,7 +176,7 @@ class LoopMaker {
     unknown.insert(out.data.begin(), out.data.end());
     if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
     const auto known = [&](Union& all) {
-      return forget(pieces_.without_unknown(std::move(all).result(), around), unknown);
+      return without_params(pieces_.without_unknown(std::move(all).result(), around), unknown);
     };
     out.points = known(points);
     out.explicit_ = known(explicits);
@@ -196,18 +198,6 @@ class LoopMaker {
     };
     bound(trips.first, CompareOp::Ge);
     bound(trips.end, CompareOp::Lt);
-  }
-
-  /// Without constraints on scalars that are only computed inside.
-  static Set forget(Set s, const std::set<std::string>& names) {
-    for (const std::string& n : names) {
-      const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, n.c_str());
-      if (p < 0) continue;
-      const auto at = static_cast<unsigned>(p);
-      s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_param, at, 1);
-      s = isl_set_project_out(s.take(), isl_dim_param, at, 1);
-    }
-    return s;
   }
 
   // ---- Top-down: the program.
@@ -306,7 +296,8 @@ class LoopMaker {
   /// slabs are apart in what is between the barriers.
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
-    const Set counted = intersect(context, counted_.values(launch_, node.iname()));
+    const Set values = counted_.values(launch_, node.iname());
+    const Set counted = intersect(context, values);
     const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() > 1 && !features_of(plan_.target).waits_under_conditions && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
@@ -322,11 +313,18 @@ class LoopMaker {
     Block out;
     for (const Set& part : parts) {
       const Set points = all_to_params(part);
-      const std::optional<Expr> guard = guard_of(points, counted);
+      const bool alone = parts.size() == 1 && !waits_in(node);
+      bool open = false;
+      const std::optional<Expr> guard = alone && has_unknown_quotients(points)
+                                            ? short_guard(points, counted, open)
+                                            : guard_of(points, counted);
       if (!guard) continue;
+      // The numbers of work-items of several statements together are no news for those of one.
+      Set within = intersect(context, points);
+      if (!yes(isl_set_is_subset(within.get(), values.get()))) within = intersect(counted, points);
       // What takes many cases to ask here, the statements ask in one, each for itself.
-      const bool inside_asks = parts.size() == 1 && is_long(*guard) && !waits_in(node);
-      Block body = inside(node, inside_asks ? counted : intersect(counted, points));
+      const bool inside_asks = open || (alone && is_long(*guard));
+      Block body = inside(node, inside_asks ? counted : within);
       if (body.empty()) continue;
       if (guard->as<BoolLit>() || inside_asks)
         append(out, std::move(body));
@@ -353,6 +351,7 @@ class LoopMaker {
   /// The condition that a point of `context` is in `points`; nothing when it never is.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
     if (shows(context, points)) return Expr(BoolLit{true});
+    std::optional<BasicSet> plain;
     // Each question has its own part of the budget; what it does not answer is asked at run time.
     // Where some were too much, those that follow are not asked: they are about the same loops.
     const auto answered = [&](auto question) {
@@ -367,12 +366,18 @@ class LoopMaker {
       }
     };
     bool always = false, never = false;
-    answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
+    answered([&] { plain = plain_guard(points, context); });
+    if (plain && yes(isl_basic_set_plain_is_universe(plain->get()))) return Expr(BoolLit{true});
+    if (!plain) answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
     if (always) return Expr(BoolLit{true});
     answered([&] { never = is_empty(intersect(points, context)); });
     if (never) return std::nullopt;
     Set rest = points;
-    answered([&] { rest = coalesce(gist(points, context)); });
+    if (plain)
+      rest = isl_set_align_params(isl_set_from_basic_set(plain->copy()),
+                                  isl_set_get_space(context.get()));
+    else
+      answered([&] { rest = coalesce(gist(points, context)); });
     std::optional<Expr> out;
     const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
@@ -380,6 +385,21 @@ class LoopMaker {
       out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
     });
     return built ? out : condition_of(rest);
+  }
+
+  /// The same where it takes few questions, else `open`.
+  std::optional<Expr> short_guard(const Set& points, const Set& context, bool& open) {
+    const IslBudget budget(kShortGuardOperations);
+    const int unanswered = std::exchange(unanswered_, kMostUnanswered - 1);
+    std::optional<Expr> out = Expr(BoolLit{true});
+    try {
+      out = guard_of(points, context);
+    } catch (const IslQuota&) {
+      if (budget.used() < kShortGuardOperations) throw;
+    }
+    open = unanswered_ == kMostUnanswered || budget.used() >= kShortGuardOperations;
+    unanswered_ = unanswered;
+    return out;
   }
 
   /// Without looking for what its parts have in common, where much was asked already.
@@ -444,7 +464,7 @@ class LoopMaker {
   Block data_loop(const PlanNode& node, const Set& context) {
     const std::vector<std::string> data = domains_.data_of(node.iname());
     if (data.empty() || waits_in(node) || node.common_trips()) return loop(node, context);
-    const Set all = forget(needs_.at(node.id).points, {data.begin(), data.end()});
+    const Set all = without_params(needs_.at(node.id).points, {data.begin(), data.end()});
     const Set points = launches(node) ? context : all_to_params(without_last(all));
     const std::optional<Expr> guard = guard_of(points, context);
     if (!guard) return {};
@@ -553,6 +573,9 @@ class LoopMaker {
 
   static Expr value_of(Aff a, const Set& context) {
     a = isl_aff_project_domain_on_params(a.take());
+    if (yes(isl_aff_is_cst(a.get())))
+      if (const Val v = isl_aff_get_constant_val(a.get()); yes(isl_val_is_int(v.get())))
+        return lit(to_int(v));
     const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
     return from_isl(
         AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
@@ -635,8 +658,9 @@ class LoopMaker {
                       const Set& range, const Set& context) {
     if (guard.as<BoolLit>()) return whole;
     Block out = only(Stmt{If{guard, std::move(whole)}});
-    const Set elsewhere = isl_set_subtract(context.copy(), full.copy());
-    if (is_empty(intersect(elsewhere, all_to_params(range)))) return out;
+    const Set all = isl_set_subtract(context.copy(), full.copy()), runs = all_to_params(range);
+    const Set elsewhere = parts_that_meet(all, runs);
+    if (yes(isl_set_plain_is_empty(elsewhere.get()))) return out;
     Block rest = unrolled(node, range, elsewhere);
     if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
     return out;
@@ -670,34 +694,25 @@ class LoopMaker {
   const std::vector<Copies::Copy>& each_of(Copies& all) {
     if (all.each) return *all.each;
     std::vector<Copies::Copy> out;
+    const Set runs = all_to_params(all.range);
+    // That some iteration of this loop runs is no news for one of them.
+    const Set plain = isl_set_remove_unknown_divs(runs.copy());
+    const bool is_plain = yes(isl_set_plain_is_equal(plain.get(), runs.get()));
+    const Set context =
+        is_plain ? Set(isl_set_remove_unknown_divs(all.context.copy())) : all.context;
     for (std::int64_t i = 0; i < all.span.length; ++i) {
       Aff here = isl_aff_add_constant_si(all.span.lower.copy(), static_cast<int>(i));
       const Set point =
           isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(all.range).take(), here.copy()));
-      Set within = intersect(all.context, all_to_params(point));
-      std::optional<Expr> guard = guard_of(all_to_params(all.range), within);
+      Set within = intersect(context, all_to_params(point));
+      std::optional<Expr> guard = guard_of(runs, within);
       if (!guard) continue;
       Expr value = value_of(std::move(here), all.context);
-      within = intersect(within, all_to_params(all.range));
+      if (!guard->as<BoolLit>()) within = intersect(within, runs);
       out.push_back({std::move(*guard), std::move(value), std::move(within)});
     }
     all.each = std::move(out);
     return *all.each;
-  }
-
-  /// The context of all iterations at once, where they all run, each with one known value of the
-  /// iname; else null.
-  Set common_context(const Set& range, const Set& context, const ConstantSpan& span) const {
-    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return {};
-    const Val lower = isl_aff_get_constant_val(span.lower.get());
-    const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
-    if (!yes(isl_val_is_int(lower.get()))) return {};
-    Set all = isl_set_universe(isl_set_get_space(range.get()));
-    all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
-    all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
-    const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
-    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get()))) return {};
-    return intersect(within, runs);
   }
 
   /// What all iterations do, where it is one for all but for the value of the iname: they all run,

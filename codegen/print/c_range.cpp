@@ -234,20 +234,39 @@ bool CExpr::fits(const Expr& e, bool exactly) {
 /// Whether 32 bits hold an affine expression at all points of its inames' domains, where parameters
 /// have no more than 32 themselves.
 bool CExpr::stays_small(const Expr& e) {
-  const auto [it, fresh] = stays_small_.try_emplace(to_string(e), false);
-  if (!fresh) return it->second;
+  std::int64_t constant = 0;  // copies of a loop differ by it
+  Expr rest = e;
+  if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::Add) {
+    Exprs terms;
+    for (const Expr& t : n->terms) {
+      const auto value = as_int(t);
+      if (!value || __builtin_add_overflow(constant, *value, &constant)) terms.push_back(t);
+    }
+    if (terms.empty()) return false;
+    rest = index_add(std::move(terms));
+  }
+  const auto [it, fresh] = greatest_.try_emplace(to_string(rest));
+  if (fresh) it->second = greatest(rest);
+  std::int64_t most = 0;
+  return it->second && !__builtin_add_overflow(*it->second, constant, &most) &&
+         within(0, static_cast<double>(most));
+}
+
+/// Of an affine expression, at the points of its inames' domains, where parameters have no more
+/// than 32 bits; nothing where it is not known, or where no iname is in it.
+std::optional<std::int64_t> CExpr::greatest(const Expr& e) const {
   std::set<std::string> names;
   collect_reads(e, names);
   std::vector<std::string> dims;
   for (const std::string& n : names) {
-    if (!inames_.count(n) && !args_.count(n)) return false;
+    if (!inames_.count(n) && !args_.count(n)) return {};
     if (inames_.count(n)) dims.push_back(n);
   }
-  if (dims.empty()) return false;
+  if (dims.empty()) return {};
   try {
     const IslBudget budget(kOperations);
     const auto value = to_affine(e, dims);
-    if (!value) return false;
+    if (!value) return {};
     Set points = domain_of(k_, dims);
     points = isl_set_align_params(points.take(), isl_pw_aff_get_space(value->get()));
     for (const std::string& p : param_names(points)) {
@@ -257,11 +276,11 @@ bool CExpr::stays_small(const Expr& e) {
     }
     Set values = isl_set_apply(points.take(), isl_map_from_pw_aff(value->copy()));
     const Val high = isl_set_dim_max_val(values.take(), 0);
-    it->second = yes(isl_val_is_int(high.get())) && within(0, static_cast<double>(to_int(high)));
+    if (yes(isl_val_is_int(high.get()))) return to_int(high);
   } catch (const IslQuota&) {
     // not known
   }
-  return it->second;
+  return {};
 }
 
 /// Whether an affine expression has no values but these at all points of its inames' domains.

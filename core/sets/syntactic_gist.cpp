@@ -49,6 +49,8 @@ class Known {
                                                isl_val_int_from_si(isl(), a));
       s = isl_basic_set_add_constraint(s.take(), c.take());
     }
+    // Most contradictions are between rationals. Integers of an unbounded set are dear to look for.
+    s = isl_basic_set_remove_redundancies(s.take());
     return yes(isl_basic_set_is_empty(s.get()));
   }
 

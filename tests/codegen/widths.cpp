@@ -59,6 +59,18 @@ c[16*k + 3] = 2
   CHECK(bounded("536870912") == "a[4*(int64_t)i + 2] = 1;\n");
 }
 
+TEST_CASE("widths: subscripts that differ by a constant are each judged by theirs") {
+  CHECK(assignments(R"(kernel far(n: int32, k: int64, a: int8[k])
+domain {[io, ii]: 0 <= ii < 16 and 0 <= io and 16*io + ii < n and 16*io + ii < 100000}
+assume k >= 2147580001
+a[16*io + ii + 1] = 1
+a[16*io + ii + 2147380000] = 2
+a[16*io + ii + 2147480000] = 3
+)") == "a[16*io + ii + 1] = 1;\n"
+       "a[16*io + ii + 2147380000] = 2;\n"
+       "a[16*(int64_t)io + ii + 2147480000] = 3;\n");
+}
+
 TEST_CASE("widths: 64-bit literals of OpenCL C have 64 bits, a cast to bool its header") {
   const std::string text =
       "kernel k(n: int32, a: uint64[n])\ndomain {[k]: 0 <= k < n}\na[k] = (7 + a[k]) % 1009\n";

@@ -661,6 +661,24 @@ b[i, j] = f(j)
   CHECK(shared.find_temporary("f_0")->space == AddressSpace::Local);
 }
 
+TEST_CASE("precompute: sweeps a loop on which only the condition around a use depends") {
+  // Row `i` reads what is behind it: all rows together read one tile.
+  const Kernel k = parsed(R"(kernel behind(n: int32, x: float64[n], y: float64[8, n])
+domain {[b, i, c]: 0 <= i < 8 and 0 <= c < 8 and 0 <= 8*b + c < n}
+f(p) := 2*x[p]
+y[i, 8*b + c] = (f(8*b + c) if c > i else 0.0)
+)");
+  const Kernel out = apply(k, "precompute", {text("f"), text("i, c")});
+  check_same(k, out, {{{"n", 1}}, {{"n", 6}}, {{"n", 8}}, {{"n", 19}}});
+  const Kernel anywhere = parsed(R"(kernel all(n: int32, x: float64[n], y: float64[8, n])
+domain {[b, i, c]: 0 <= i < 8 and 0 <= c < 8 and 0 <= 8*b + c < n}
+f(p) := 2*x[p]
+y[i, 8*b + c] = f(8*b + c)
+)");
+  CHECK(refusal([&] { apply(anywhere, "precompute", {text("f"), text("i, c")}); }) ==
+        "no selected use of `f` depends on `i`; there is nothing to sweep [unused-sweep]");
+}
+
 TEST_CASE("precompute: sweeps a loop that bounds those which the rule depends on") {
   // The last block is shorter, so that which blocks there are depends on the place in a block.
   const Kernel k = parsed(R"(kernel blocks(n: int32, x: float64[n], y: float64[n])

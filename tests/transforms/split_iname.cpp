@@ -34,6 +34,29 @@ TEST_CASE("split_iname: any domain and length keeps each instance") {
     }
 }
 
+TEST_CASE("split_iname: the parts of a rounded loop have bounds without quotients") {
+  const Kernel before = parsed(
+      "kernel f\ndomain {[i, j]: 0 <= i and 16*floor(i/16) < n and 0 <= j and 8*floor(j/8) < n}\n"
+      "domain [n, i] -> {[k]: 16*floor(i/16) <= k < n}\nc[i, j, k] = 1.0 {id=w}\n");
+  const Kernel once = split_iname(before, "i", 16), both = split_iname(once, "j", 8);
+  CHECK(conserves(before, once));
+  CHECK(conserves(before, both));
+  CHECK(str(both.domains[0].set) ==
+        "[n] -> { [i_outer, i_inner, j_outer, j_inner] : i_outer >= 0 and 16i_outer < n and 0 <= "
+        "i_inner <= 15 and j_outer >= 0 and 8j_outer < n and 0 <= j_inner <= 7 }");
+  // What is inside of the loop says nothing about the place in a piece.
+  CHECK(same_set(both.domains[1].set, "[i_outer, n] -> {[k]: 16*i_outer <= k < n}"));
+  // Another length leaves it open what the quotient is.
+  CHECK(str(split_iname(before, "i", 12).domains[0].set).find("floor") != std::string::npos);
+  for (const std::int64_t length : {2, 3, 4, 5, 8, 12, 32, 48}) {
+    CAPTURE(length);
+    const Kernel k = split_iname(before, "i", length);
+    CHECK(conserves(before, k));
+    CHECK(conserves(before, split_iname(k, "i_outer", 4)));
+    CHECK(conserves(before, split_iname(split_iname(k, "i_inner", 2), "j", length)));
+  }
+}
+
 TEST_CASE("split_iname: triangular nests, also from a parent domain") {
   const Kernel one =
       parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j <= i}\nc[i, j] = 1.0 {id=w}\n");
