@@ -89,7 +89,8 @@ TEST_CASE("teams: threads that are ahead of others do not meet them") {
       const std::array<int, 2> on = {s % 2 == 0, s % 3 == 0};
       CHECK(run(c, 50, on) == run(with_late_thread(openmp, loops), 50, on));
     } catch (const Error& e) {  // a loop whose own iterations meet
-      CHECK(e.diagnostic().code == "races");
+      const std::string& code = e.diagnostic().code;
+      CHECK_MESSAGE((code == "races" || code == "not-proved"), e.what());
     }
   }
   CHECK(loops > 0);
