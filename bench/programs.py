@@ -190,6 +190,8 @@ class Program:
         target = "openmp" if threads > 1 else "c"
         sources = in_order(sorted([*folder.glob("*.f90"), *(folder / kernels).glob("*.f90")]))
         objects, self.kernels, own, theirs = [], [], [], []
+        tried = folder / "tried"  # not among the program's own sources
+        tried.mkdir()
         for s in sources:
             o = folder / f"{s.stem}.o"
             run(["mpif90", *flags, *OF_MPI, "-c", s, "-o", o], cwd=folder)
@@ -202,7 +204,7 @@ class Program:
             for n in names:
                 try:
                     run([MOONLOOP, "gen", s, "--kernel", n, "--target", target, *extra, "-I", folder,
-                         "-o", folder / "k.c", "--fortran-interface", folder / "k.f90"], cwd=folder)
+                         "-o", tried / "k.c", "--fortran-interface", tried / "k.f90"], cwd=folder)
                     good.append(n)
                 except Failed as e:
                     print(f"{s.name}: `{n}` stays gfortran's: {str(e).split('error: ')[-1].splitlines()[0]}",

@@ -14,9 +14,16 @@ bool preprocessed(const FortranFile::Home& h) {
   return is_preprocessed(h.source->name) && !h.fixed;
 }
 
+/// Text that the preprocessor would put there: of a routine, where it is in one.
+bool is_include(std::string_view line) {
+  const std::size_t word = line.find_first_not_of(" \t", 1);
+  return is_directive(line) && word != std::string_view::npos &&
+         line.substr(word).starts_with("include");
+}
+
 /// The modules of the file that the routines are in, or all of it where they are in its main
-/// program, with the replacements in their places; and the preprocessor's directives anywhere,
-/// which decide what is in these.
+/// program, with the replacements in their places; and the preprocessor's directives anywhere
+/// that decide what is in these.
 std::string file_with(const std::vector<Replaced>& all, const Source* source, bool whole) {
   const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
   std::string out;
@@ -33,6 +40,7 @@ std::string file_with(const std::vector<Replaced>& all, const Source* source, bo
       if (n == r.home->routine.last) by += r.by.routine;
     }
     goes_on = directive && line.ends_with('\\');
+    directive = directive && !(replaced && is_include(line));
     if (directive || (kept && !replaced)) out += std::string(line) + "\n";
     out += by;
   }

@@ -413,25 +413,41 @@ void drop_repeated(Block& block, const Writes& writes) {
   }
 }
 
-/// Puts neighbours whose conditions begin alike under one guard with the terms that they share.
+/// Those of the terms, which all the guards have, that may be asked before the others: some guard
+/// asks for no other one first.
+Exprs asked_anyway(const Exprs& terms, const std::vector<Exprs>& guards) {
+  Exprs out;
+  for (bool more = true; more;) {
+    more = false;
+    for (const Exprs& guard : guards)
+      for (const Expr& t : guard) {
+        if (holds_term(out, t)) continue;
+        if (!holds_term(terms, t)) break;
+        out.push_back(t);
+        more = true;
+      }
+  }
+  return out;
+}
+
+/// Puts neighbours that share terms of their conditions under one guard with these.
 void factor_neighbours(Block& block, const Writes& writes) {
   Block out;
   for (std::size_t n = 0; n < block.size();) {
-    If* first = std::get_if<If>(&block[n].op);
-    Exprs shared = first && may_join(*first) ? conjuncts(first->cond) : Exprs();
+    Exprs common, shared;
+    std::vector<Exprs> guards;
     std::size_t end = n + 1;
-    for (; !shared.empty() && end < block.size(); ++end) {
-      const If* next = std::get_if<If>(&block[end].op);
-      if (!next || !may_join(*next)) break;
-      const Exprs terms = conjuncts(next->cond);
-      Exprs both;
-      while (both.size() < std::min(shared.size(), terms.size()) &&
-             equal(shared[both.size()], terms[both.size()]))
-        both.push_back(terms[both.size()]);
+    for (std::size_t next = n; next < block.size(); ++next) {
+      const If* guard = std::get_if<If>(&block[next].op);
+      if (!guard || !may_join(*guard)) break;
+      guards.push_back(conjuncts(guard->cond));
+      if (next == n) common = guards.back();
+      std::erase_if(common, [&](const Expr& t) { return !holds_term(guards.back(), t); });
       std::set<std::string> names;
-      for (const Expr& t : both) collect_reads(t, names);
-      if (both.empty() || writes_any(block[end - 1], names, writes)) break;
-      shared = std::move(both);
+      for (const Expr& t : common) collect_reads(t, names);
+      if (common.empty() || (next > n && writes_any(block[next - 1], names, writes))) break;
+      Exprs first = asked_anyway(common, guards);
+      if (next > n && !first.empty()) shared = std::move(first), end = next + 1;
     }
     if (end == n + 1) {
       out.push_back(std::move(block[n++]));

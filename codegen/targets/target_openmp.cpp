@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/print/omp_teams.h"
 #include "codegen/print/reduction_clauses.h"
 #include "codegen/print/target.h"
 
@@ -33,105 +34,6 @@ class OpenMPDialect : public Dialect {
         visit(c->body, plan, names, in_team);
       }
     }
-  }
-
-  // ---- One team for loops that follow each other, so that its threads start once.
-
-  static constexpr const char *kParallelFor = "omp parallel for", *kFor = "omp for";
-
-  static bool is_team_loop(const Loop& x) {
-    return !x.pragmas.empty() && x.pragmas[0].starts_with(kParallelFor);
-  }
-
-  /// The number of team loops that the statement consists of, perhaps under conditions; 0 where
-  /// there is anything else. Adds what its conditions and bounds read and what it writes.
-  static int team_loops(const Stmt& s, const Plan& plan, std::set<std::string>& read,
-                        std::set<std::string>& written) {
-    if (const auto* x = std::get_if<Loop>(&s.op)) {
-      if (!is_team_loop(*x) || x->only_while) return 0;
-      for (const Expr* e : {&x->lower, &x->upper}) collect_vars(*e, read), collect_reads(*e, read);
-      for (const auto* at = x; at->body.size() == 1;) {  // bounds of loops that run together
-        at = std::get_if<Loop>(&at->body[0].op);
-        if (!at) break;
-        for (const Expr* e : {&at->lower, &at->upper})
-          collect_vars(*e, read), collect_reads(*e, read);
-      }
-      collect_writes(x->body, plan, written);
-      return 1;
-    }
-    const auto* i = std::get_if<If>(&s.op);
-    if (!i) return 0;
-    collect_vars(i->cond, read), collect_reads(i->cond, read);
-    int all = 0;
-    for (const Block* branch : {&i->body, &i->otherwise})
-      for (const Stmt& inner : *branch) {
-        const int n = team_loops(inner, plan, read, written);
-        if (n == 0) return 0;
-        all += n;
-      }
-    return all;
-  }
-
-  static void collect_writes(const Block& block, const Plan& plan, std::set<std::string>& out) {
-    for (const Stmt& s : block)
-      std::visit(overload{[&](const Loop& x) { collect_writes(x.body, plan, out); },
-                          [&](const If& x) {
-                            collect_writes(x.body, plan, out);
-                            collect_writes(x.otherwise, plan, out);
-                          },
-                          [&](const Scope& x) { collect_writes(x.body, plan, out); },
-                          [&](const Run& x) {
-                            out.merge(writes(*plan.kernel.instructions[std::size_t(x.insn)]));
-                          },
-                          [](const auto&) {}},
-                 s.op);
-  }
-
-  static void share_team(Block& block) {
-    for (Stmt& s : block) {
-      if (auto* x = std::get_if<Loop>(&s.op))
-        x->pragmas[0] = kFor + x->pragmas[0].substr(std::string_view(kParallelFor).size());
-      if (auto* i = std::get_if<If>(&s.op)) share_team(i->body), share_team(i->otherwise);
-    }
-  }
-
-  /// All threads ask the same conditions and bounds, which the loops must not change; each loop
-  /// ends when all threads have done their part.
-  static void join_teams(Block& block, const Plan& plan) {
-    Block out;
-    for (std::size_t n = 0; n < block.size();) {
-      std::set<std::string> read, written;
-      int loops = 0;
-      std::size_t end = n;
-      for (; end < block.size(); ++end) {
-        std::set<std::string> own_read, own_written;
-        const int own = team_loops(block[end], plan, own_read, own_written);
-        if (own == 0) break;
-        own_read.insert(read.begin(), read.end());
-        own_written.insert(written.begin(), written.end());
-        if (std::any_of(own_read.begin(), own_read.end(),
-                        [&](const std::string& r) { return own_written.count(r) > 0; }))
-          break;
-        read = std::move(own_read), written = std::move(own_written), loops += own;
-      }
-      if (loops > 1) {
-        Scope team;
-        team.pragmas = {"omp parallel"};
-        team.body.assign(std::make_move_iterator(block.begin() + std::ptrdiff_t(n)),
-                         std::make_move_iterator(block.begin() + std::ptrdiff_t(end)));
-        share_team(team.body);
-        out.push_back({std::move(team)});
-        n = end;
-        continue;
-      }
-      Stmt s = std::move(block[n++]);
-      if (auto* x = std::get_if<Loop>(&s.op); x && !is_team_loop(*x)) join_teams(x->body, plan);
-      if (auto* i = std::get_if<If>(&s.op))
-        join_teams(i->body, plan), join_teams(i->otherwise, plan);
-      if (auto* c = std::get_if<Scope>(&s.op)) join_teams(c->body, plan);
-      out.push_back(std::move(s));
-    }
-    block = std::move(out);
   }
 
   static std::string parallel_for(const Loop& outer, const Plan& plan, const CNames& identifiers) {

@@ -4,6 +4,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
@@ -19,16 +20,39 @@ bool mentions_any(const Expr& e, const std::set<std::string>& names) {
                      [&](const std::string& n) { return names.count(n) != 0; });
 }
 
-/// Whether `e` reads the array of the place `to` at other subscripts than those of `to`.
-bool reads_elsewhere(const Expr& e, const Expr& to) {
+/// Whether the variable alone decides about the subscript, another one for each of its values.
+bool counts(const Expr& subscript, const std::string& variable,
+            const std::vector<Forall::Range>& ranges) {
+  for (const Forall::Range& x : ranges)
+    if (x.variable != variable && mentions(subscript, x.variable)) return false;
+  const Expr next = substitute(subscript, {{variable, index_add({var(variable), lit(1)})}});
+  const auto step = as_int(index_sub(next, subscript));
+  return step && *step != 0;
+}
+
+/// Whether the two elements of an array can only be the same one in one iteration of the loops:
+/// each of these goes along an axis of both, with the same subscript.
+bool go_together(const Exprs& a, const Exprs& b, const std::vector<Forall::Range>& ranges) {
+  if (a.size() != b.size()) return false;
+  return std::all_of(ranges.begin(), ranges.end(), [&](const Forall::Range& x) {
+    for (std::size_t axis = 0; axis < a.size(); ++axis)
+      if (equal(a[axis], b[axis]) && counts(a[axis], x.variable, ranges)) return true;
+    return false;
+  });
+}
+
+/// Whether `e` reads the array of the place `to` where another iteration may write.
+bool reads_elsewhere(const Expr& e, const Expr& to, const std::vector<Forall::Range>& ranges) {
   if (!e || equal(e, to)) return false;
   const std::string& array = written_name(to);
   const auto* v = e.as<Var>();
   const auto* l = e.as<Load>();
-  if ((v && v->name == array) || (l && l->array == array)) return true;
+  const auto* place = to.as<Load>();
+  const bool same = (v && v->name == array) || (l && l->array == array);
+  if (same && !(l && place && go_together(place->index, l->index, ranges))) return true;
   if (is_of_arrays(e) || !called(e, kArrays).empty()) return mentions_any(e, {array});
   bool found = false;
-  for_each_child(e, [&](const Expr& x) { found = found || reads_elsewhere(x, to); });
+  for_each_child(e, [&](const Expr& x) { found = found || reads_elsewhere(x, to, ranges); });
   return found;
 }
 
@@ -114,7 +138,7 @@ void Expansion::at_once(const std::vector<Range>& ranges, const Expr& to, const 
     one.push_back({at, Assignment{place, from}});
     append(nest(ranges, masked(mask, std::move(one), at), at), out);
   };
-  bool elsewhere = reads_elsewhere(value, to) || reads_elsewhere(mask, to);
+  bool elsewhere = reads_elsewhere(value, to, ranges) || reads_elsewhere(mask, to, ranges);
   if (const auto* l = to.as<Load>())
     for (const Expr& i : l->index) elsewhere = elsewhere || mentions_any(i, {l->array});
   if (!elsewhere) return assign(to, value);
@@ -134,7 +158,7 @@ void Expansion::at_once(const std::vector<Range>& ranges, const Expr& to, const 
     index.push_back(where);
   }
   Expr still = mask;
-  if (reads_elsewhere(mask, to)) {
+  if (reads_elsewhere(mask, to, ranges)) {
     still = room(l->array + "_where", ranges, moonloop::Scalar::Bool, at);
     Body one;
     one.push_back({at, Assignment{still, mask}});

@@ -46,20 +46,38 @@ local function fit(one, other)
   return false
 end
 
+-- What is asked of a kernel for each of its loops: the statements by iname, each with a set of its
+-- inames, the accesses by iname, and the set of temporaries. Tags and the order of loops leave it
+-- as it is.
+local function facts_of(knl)
+  local out = {statements = {}, accesses = {}, computed = {}}
+  local function put(where, iname, value)
+    where[iname] = where[iname] or {}
+    table.insert(where[iname], value)
+  end
+  for _, instruction in ipairs(knl.instructions) do
+    local own = {}
+    for _, iname in ipairs(instruction.inames) do own[iname] = true end
+    for iname in pairs(own) do put(out.statements, iname, own) end
+  end
+  for _, access in ipairs(knl:accesses()) do
+    for _, iname in ipairs(access.inames) do put(out.accesses, iname, access) end
+  end
+  for _, each in ipairs(knl.temporaries) do out.computed[each.name] = true end
+  return out
+end
+
 -- Whether elements that follow each other in memory belong to iterations of `outer`, and those of
 -- `inner` are far apart. Not where a value that is computed chooses the element.
-local function is_along(knl, outer, inner)
-  local computed, along = {}, false
-  for _, each in ipairs(knl.temporaries) do computed[each.name] = true end
-  for _, access in ipairs(knl:accesses()) do
-    local has = {}
-    for _, iname in ipairs(access.inames) do has[iname] = true end
-    if has[inner] and #access.index > 0 then
+local function is_along(facts, outer, inner)
+  local along = false
+  for _, access in ipairs(facts.accesses[inner] or {}) do
+    if #access.index > 0 then
       local step, other = access.strides[outer], access.strides[inner]
       if step and step ~= 1 or other == 1 or other == -1 then return false end
       for _, index in ipairs(access.index) do
         for name in index:gmatch "[%a_][%w_]*" do
-          if computed[name] then return false end
+          if facts.computed[name] then return false end
         end
       end
       along = along or step == 1
@@ -70,13 +88,13 @@ end
 
 -- The kernel with the parallel loop inside of the one loop in it, in lanes, where it is along
 -- memory and that one is not. Nothing elsewhere, and where a loop or a statement is somewhere else.
-local function turned(knl, outer, inner)
-  for _, instruction in ipairs(knl.instructions) do
-    local found = {}
-    for _, iname in ipairs(instruction.inames) do found[iname] = true end
-    if found[outer] ~= found[inner] then return nil end
+local function turned(knl, facts, outer, inner)
+  for _, pair in ipairs {{outer, inner}, {inner, outer}} do
+    for _, inames in ipairs(facts.statements[pair[1]] or {}) do
+      if not inames[pair[2]] then return nil end
+    end
   end
-  if not is_along(knl, outer, inner) then return nil end
+  if not is_along(facts, outer, inner) then return nil end
   return lp.attempt(function()
     if knl.iname_tags[inner] then knl = lp.untag_inames(knl, inner, knl.iname_tags[inner]) end
     knl = lp.untag_inames(knl, outer, "par")
@@ -87,12 +105,12 @@ end
 
 -- The kernel in which a loop of a few iterations that is across memory has no lanes, but the loop
 -- around it does if that is along memory.
-local function with_longer_lanes(knl, inner, outer)
-  for _, access in ipairs(knl:accesses()) do
+local function with_longer_lanes(knl, facts, inner, outer)
+  for _, access in ipairs(facts.accesses[inner] or {}) do
     local step = access.strides[inner]
     if step == 1 or step == -1 then return knl end
   end
-  local free = outer and not knl.iname_tags[outer] and is_along(knl, outer, inner)
+  local free = outer and not knl.iname_tags[outer] and is_along(facts, outer, inner)
   knl = lp.untag_inames(knl, inner, "simd")
   return free and lp.attempt(lp.tag_inames, knl, {[outer] = "simd"}) or knl
 end
@@ -146,10 +164,11 @@ local function parallel_rows(knl, options)
     end
   end
 
+  local facts = facts_of(knl)
   if options.threads == false then
     for _, iname in ipairs(order) do
       local one = tags[iname] == "par" and #around[iname] == 0 and inside[iname]
-      if one and #one == 1 then knl = turned(knl, iname, one[1]) or knl end
+      if one and #one == 1 then knl = turned(knl, facts, iname, one[1]) or knl end
     end
     tags = knl.iname_tags
   end
@@ -159,7 +178,7 @@ local function parallel_rows(knl, options)
     if tags[iname] == "simd" and not inside[iname] and (trips[iname] or kFew) < kFew then
       local outer = around[iname][#around[iname]]
       if outer and #inside[outer] > 1 then outer = nil end
-      knl = with_longer_lanes(knl, iname, outer)
+      knl = with_longer_lanes(knl, facts, iname, outer)
     end
   end
   tags = knl.iname_tags

@@ -23,6 +23,7 @@ TEST_CASE("fortran interface: a routine of a module is replaced within it") {
 
 TEST_CASE("fortran interface: the modules of a preprocessed file keep what decides about them") {
   const Folder f;
+  f.write("scaled.h", "real(KIND) :: scaled, of\nscaled(of) = 3*of\n");
   f.write("k.F90", R"(#define LIMIT 20
 #ifdef WIDE
 #define KIND 8
@@ -43,8 +44,9 @@ contains
   subroutine scale(x)
     real(KIND), intent(inout) :: x(:)
     integer :: i
+#include "scaled.h"
     do i = 1, size(x)
-      x(i) = min(limit, 3*x(i))
+      x(i) = min(limit, scaled(x(i)))
     end do
   end subroutine
 #endif

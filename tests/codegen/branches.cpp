@@ -163,6 +163,28 @@ TEST_CASE("branches: what holds is not asked again, until it changes") {
         "if x[i] > 0 {other; if x[i] > 0 {first}}");
 }
 
+TEST_CASE("guards: neighbours share what each of them asks, as far as one asks it first") {
+  const auto lines = [](const std::string& third) {
+    const std::string c = code(R"(
+kernel k(n: int32, on: int32[n], a: inout float64[n])
+domain {[i, j]: 0 <= i, j < n}
+a[j] = a[j] + 1 {if=on[j] > 1:on[i] > 0}
+a[j] = 2*a[j] {if=on[j] > 2:on[i] > 0}
+a[j] = a[j] - 1 {if=)" + third + "}\n",
+                               Target::C);
+    return c.substr(c.find("for (int32_t i"));
+  };
+  // The third asks for `on[i]` alone, so that it can be asked before the others, and before `j`.
+  CHECK(
+      lines("on[i] > 0") ==
+      "for (int32_t i = 0; i < n; ++i)\n      if (on[i] > 0)\n"
+      "        for (int32_t j = 0; j < n; ++j) {\n"
+      "          if (on[j] > 1)\n            a[j] += 1.0;\n"
+      "          if (on[j] > 2)\n            a[j] *= 2.0;\n          a[j] -= 1.0;\n        }\n}\n");
+  // All of them ask for something else first.
+  CHECK(lines("on[j] > 3:on[i] > 0").find("on[j] > 1 && on[i] > 0") != std::string::npos);
+}
+
 TEST_CASE("branches: a choice behind one that it repeats keeps both of its sides") {
   const std::string c = code(R"(
 kernel sides(n: int32, m: int32, c: int32[n], t: inout int32[1], z: inout int32[1])
@@ -187,9 +209,9 @@ for l
 end
 )",
                              Target::C);
-  CHECK(c.find("    if (p == 0) {\n      s = c[l];\n      t[0] += s;\n    } else {") !=
+  CHECK(c.find("      if (p == 0)\n        s = c[l];\n      else {\n") != std::string::npos);
+  CHECK(c.find("        z[0] += 3;\n      }\n      if (p == 0)\n        t[0] += s;\n") !=
         std::string::npos);
-  CHECK(c.find("z[0] += 3;") != std::string::npos);
 }
 
 TEST_CASE("branches: a search, as it is printed") {

@@ -331,7 +331,7 @@ b[k] = b[k] + 1   {if=c[1] > 0}
           a[i] += 1.0;
       }
       if (on[1] > 0) {
-        #pragma omp for
+        #pragma omp for nowait
         for (int32_t j = 0; j < n; ++j)
           b[j] = a[n - j - 1];
       }
@@ -344,6 +344,40 @@ b[k] = b[k] + 1   {if=c[1] > 0}
       b[k] += 1.0;
   }
 )") != std::string::npos);
+}
+
+TEST_CASE("openmp: a loop of a team waits where one after it needs what other threads did") {
+  const auto waits = [](const std::string& statements, const std::string& domains = "") {
+    const std::string c = code(
+        "kernel k(n: int32, on: int32[2], a: inout float64[2*n + 4], b: inout float64[2*n + 4], "
+        "c: inout float64[2*n + 4])\n"
+        "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n}\n" +
+            domains + statements,
+        Target::OpenMP, {{"i", "par"}, {"j", "par"}, {"k", "par"}});
+    std::string out;
+    for (std::size_t at = 0; (at = c.find("#pragma omp for", at)) != std::string::npos; ++at)
+      out += c.compare(at, 22, "#pragma omp for nowait") == 0 ? '-' : 'w';
+    return out;
+  };
+  // The last loop ends with the team, whatever it says.
+  CHECK(waits("a[i] = 1\nb[j] = 2\nc[k] = 3") == "--w");
+  // One wait for all that is before it.
+  CHECK(waits("a[i] = 1\nb[j] = 2\nc[k] = a[k + 1] + b[k]") == "-ww");
+  CHECK(waits("a[i] = 1\nb[j] = a[j + 1]\nc[k] = a[k + 2] + b[k]") == "www");
+  CHECK(waits("a[i] = b[i]\nb[j] = 2\nc[k] = 3") == "w-w");  // also of what reads
+  // Other elements, other halves, other values of a loop around.
+  CHECK(waits("a[i] = 1\nb[j] = a[j + n]\na[2*k + 1] = a[2*k]") == "-ww");
+  CHECK(waits("a[i] = 1\nb[j] = a[2*n]\nc[k] = 3") == "--w");
+  CHECK(waits("a[t] = a[t] + i {inames=t:i, atomic}\n"
+              "b[j] = a[t + 1] {inames=t:j}\nc[k] = a[t] {inames=t:k}",
+              "domain {[t]: 0 <= t < n}\n") == "-ww");
+  // A wait under a condition holds where that does; branches do not meet.
+  CHECK(waits("a[i] = 1\nb[j] = 2 {if=on[0] > 0}\nc[k] = a[k + 1]") == "w-w");
+  CHECK(waits("a[i] = 1 {if=on[0] > 0}\nb[j] = 2 {if=on[1] > 0}\n"
+              "c[k] = a[k + 1] {if=on[1] > 0}") == "-w-");
+  CHECK(waits("a[i] = 1 {if=on[0] > 0}\na[j] = 2 {if=not on[0] > 0}\nc[k] = 3") == "--w");
+  // What a loop's conditions need counts too.
+  CHECK(waits("a[i] = 1\nb[j] = 2 {if=a[j + 1] > 0}\nc[k] = 3") == "w-w");
 }
 
 TEST_CASE("guards: elements are asked where the loop runs, behind what was asked before them") {

@@ -314,6 +314,44 @@ end subroutine
         }).find("tagging `i` as `g.0` would run") == 0);
 }
 
+TEST_CASE("fortran: elements that only their own iteration meets need no array on the way") {
+  const std::string text = R"(
+subroutine columns(n, a, b)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n), b(0:n + 1, n)
+  integer :: i, j
+  do i = 1, n - 1
+    a(:, i) = a(:, i) - a(:, n)*a(:, i + 1)
+    b(1:n, i) = b(1:n, i)/(2 + b(1:n, n)**2)
+  end do
+  forall (i = 1:n) a(i, i) = a(i, 1) + 1
+  forall (i = 1:n, j = 1:n) b(i, j) = b(i, j)/2
+end subroutine
+)";
+  const std::string crossing = R"(
+subroutine crossing(n, a, b)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n), b(0:n + 1, n)
+  integer :: i, j
+  a(:, 1) = a(:, n) + a(n:1:-1, 1)
+  b(1:n, 1) = b(0:n - 1, 1) + b(2:n + 1, n)
+  a(:, :) = a(:, :) + spread(a(:, 1), 2, n)
+  forall (i = 1:n, j = 1:n) a(i, j) = a(i, j) + a(j, i)
+  forall (i = 1:n, j = 1:n) b(i, j) = b(i, j) - b(i, n + 1 - j)
+end subroutine
+)";
+  const std::vector<GivenValues> sizes = {{{"n", "1"}}, {{"n", "4"}}, {{"n", "9"}}};
+  test::same_as_gfortran(text, sizes);
+  test::same_as_gfortran(crossing, sizes);
+  const auto code = [](const std::string& t) {
+    return generate(import(t).original.at(0), Target::C).source;
+  };
+  CHECK(code(text).find("_new") == std::string::npos);
+  CHECK(code(crossing).find("b_new") != std::string::npos);
+}
+
 TEST_CASE("fortran: what is spread is computed once") {
   const std::string text = R"(
 subroutine rows(n, m, a, b)
