@@ -4,6 +4,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 

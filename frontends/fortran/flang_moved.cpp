@@ -5,6 +5,8 @@
 #include <flang/Parser/parse-tree-visitor.h>
 #pragma GCC diagnostic pop
 
+#include <algorithm>
+
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_moved.h"
 
@@ -66,8 +68,30 @@ struct MovedFinder {
     found.emplace(&symbols.back()->GetUltimate(), std::move(path));
   }
 
-  Moved found;
+  ProcedureEffects::Names found;
 };
+
+/// The names in a block: whether it has a symbol, and its procedures.
+struct BlockNames {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Name& n) {
+    if (!n.symbol) return;
+    const sem::Symbol& s = n.symbol->GetUltimate();
+    all.insert(&s);
+    if (sem::IsProcedure(s)) procedures.insert(&s);
+  }
+
+  std::set<const sem::Symbol*> all, procedures;
+};
+
+bool has(const ProcedureEffects::Known& p, const sem::Symbol* variable) {
+  return p.names.contains(variable) || p.moves.contains(variable);
+}
 
 struct UseFinder {
   template <typename T>
@@ -76,8 +100,14 @@ struct UseFinder {
   }
   template <typename T>
   void Post(const T&) {}
-  void Post(const fp::Name& n) {
-    found = found || (n.symbol && moved.contains(&n.symbol->GetUltimate()));
+  void Post(const fp::Name& n) { found = found || (n.symbol && is_use(n.symbol->GetUltimate())); }
+
+  bool is_use(const sem::Symbol& s) const {
+    if (moved.variables.contains(&s)) return true;
+    const auto* known =
+        sem::IsProcedure(s) && moved.procedures ? moved.procedures->of(s) : nullptr;
+    return known && std::any_of(moved.variables.begin(), moved.variables.end(),
+                                [&](const auto& v) { return has(*known, v.first); });
   }
 
   const Moved& moved;
@@ -86,7 +116,7 @@ struct UseFinder {
 
 template <typename T>
 bool uses_some(const T& x, const Moved& moved) {
-  if (moved.empty()) return false;
+  if (moved.variables.empty()) return false;
   UseFinder f{moved};
   fp::Walk(x, f);
   return f.found;
@@ -141,10 +171,24 @@ std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
 
 }  // namespace
 
-Moved moved_in(const fp::Block& block) {
+Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures) {
   MovedFinder f;
   fp::Walk(block, f);
-  return std::move(f.found);
+  BlockNames names;
+  fp::Walk(block, names);
+  Moved out{std::move(f.found), &procedures};
+  std::vector<std::pair<const sem::Symbol*, const ProcedureEffects::Known*>> called;
+  for (const sem::Symbol* s : names.procedures)
+    if (const auto* known = procedures.of(*s)) called.emplace_back(s, known);
+  // What one procedure moves is its own matter where nothing else here uses it.
+  for (const auto& [symbol, one] : called)
+    for (const auto& [variable, path] : one->moves)
+      if (names.all.contains(variable) ||
+          std::any_of(called.begin(), called.end(), [&, self = symbol, v = variable](const auto& other) {
+            return other.first != self && has(*other.second, v);
+          }))
+        out.variables.emplace(variable, path);
+  return out;
 }
 
 bool uses(const fp::ActionStmt& s, const Moved& moved) { return uses_some(s, moved); }

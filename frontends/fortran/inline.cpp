@@ -6,6 +6,7 @@
 #include "frontends/fortran/binding.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -284,9 +285,13 @@ class Calls {
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
     const Routine* f = c.output ? nullptr : find_routine(all_, c.name);
-    const bool inside = f && !outside_.contains(c.name), other_way = !c.otherwise.empty();
+    const bool inside = f && !outside_.contains(c.name);
+    // C calls those by itself that linkers know by their names.
+    const bool known_to_c = f && f->by_address && !f->by_address->in_module;
+    const bool other_way = !c.otherwise.empty() && !known_to_c;
     if (f && !inside && other_way) return subroutine(c.otherwise.front(), at, out);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
+    x.effects = c.effects;
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
     if (inside && f->apart) {
       call_kernel(*f, x.arguments, at, out);
@@ -409,6 +414,7 @@ class Calls {
   void outside(SubroutineCall x, const Span& at, Body& out, const std::optional<Type>& gives = {}) {
     Body after;
     const Routine* known = find_routine(all_, x.name);
+    if (known && !x.effects) x.effects = known->effects;
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
     if (known && known->by_address && known->by_address->in_module) {  // Fortran knows its name
