@@ -384,9 +384,9 @@ void Binding::check_bound(const Expr& e, const Variable& v) const {
   std::set<std::string> names;
   if (e) collect_reads(e, names);
   for (const std::string& n : names)
-    if (const auto it = caller_.variables.find(n);
-        it != caller_.variables.end() && !it->second.dummy && !it->second.constant &&
-        !it->second.host)
+    if (const auto it = caller_.variables.find(n); it != caller_.variables.end() &&
+                                                   !it->second.dummy && !it->second.constant &&
+                                                   !it->second.host)
       fail("unsupported", v.at,
            "the bounds of `{}` depend on `{}`, which is not an argument that stays as it is",
            v.name, n);

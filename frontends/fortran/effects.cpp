@@ -12,12 +12,14 @@ bool is_pointed_at(const Variable& v) { return v.target || v.pointer; }
 
 bool may_access(const Effects& e, const Variable& outer) {
   const std::string path = outer_path(outer);
-  return path.empty() || (e.follows && is_pointed_at(outer)) || overlaps(e.names, path) || may_change(e, outer);
+  return path.empty() || (e.follows && is_pointed_at(outer)) || overlaps(e.names, path) ||
+         may_change(e, outer);
 }
 
 bool may_change(const Effects& e, const Variable& outer) {
   const std::string path = outer_path(outer);
-  return path.empty() || (e.sets && is_pointed_at(outer)) || (e.messages && outer.array) || overlaps(e.changes, path);
+  return path.empty() || (e.sets && is_pointed_at(outer)) || (e.messages && outer.array) ||
+         overlaps(e.changes, path);
 }
 
 bool may_move(const SubroutineCall& call, const Variable& outer, bool passed) {

@@ -11,11 +11,11 @@ struct Variable;
 /// names: `state::u`, with components `state::p%x`. What it does to its arguments is its caller's
 /// to know.
 struct Effects {
-  std::set<std::string> names;          // it mentions them
-  std::set<std::string> changes;        // it assigns them, or passes them to what may
-  std::set<std::string> moves;          // it gives them other memory
-  bool messages = false;                // it calls MPI, which may change any array
-  bool follows = false, sets = false;   // it reads, and assigns, what pointers point at
+  std::set<std::string> names;         // it mentions them
+  std::set<std::string> changes;       // it assigns them, or passes them to what may
+  std::set<std::string> moves;         // it gives them other memory
+  bool messages = false;               // it calls MPI, which may change any array
+  bool follows = false, sets = false;  // it reads, and assigns, what pointers point at
 };
 
 /// Whether a call of a procedure with these effects may read or change, and may change, the outer

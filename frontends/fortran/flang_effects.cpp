@@ -118,9 +118,9 @@ class Finder {
   }
   void Post(const fp::Call& c) {
     const sem::Symbol* callee = callee_of(c);
-    const bool reads = callee && sem::IsFunction(*callee) &&
-                       (callee->attrs().test(sem::Attr::INTRINSIC) ||
-                        sem::IsPureProcedure(*callee));
+    const bool reads =
+        callee && sem::IsFunction(*callee) &&
+        (callee->attrs().test(sem::Attr::INTRINSIC) || sem::IsPureProcedure(*callee));
     const bool moves = callee && moves_arguments(*callee);
     for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t)) {
       using Given = Fortran::common::Indirection<fp::Expr>;
@@ -267,24 +267,24 @@ struct Subprograms {
 void ProcedureEffects::add(const fp::Program& program, const Places& places,
                            const std::vector<Diagnostic>& errors) {
   known_.clear();
-  Subprograms subprograms{[&](const auto& s, const fp::Name& name, fp::CharBlock first,
-                              fp::CharBlock last) {
-    auto own = std::make_shared<Own>();
-    Finder<Own> finder(*own);
-    fp::Walk(s, finder);
-    const Span from = places.of(first), to = places.of(last);
-    for (const Diagnostic& d : errors)
-      if (const Span& at = d.where.at;
-          at.source == from.source && at.line >= from.line && at.line <= to.line)
-        own->unknown = true;
-    finder.entries.push_back(&name);
-    for (const fp::Name* n : finder.entries) {
-      if (!n->symbol) continue;
-      const sem::Symbol& symbol = n->symbol->GetUltimate();
-      own_[&symbol] = own;
-      if (symbol.owner().IsGlobal()) global_[symbol.name().ToString()] = own;
-    }
-  }};
+  Subprograms subprograms{
+      [&](const auto& s, const fp::Name& name, fp::CharBlock first, fp::CharBlock last) {
+        auto own = std::make_shared<Own>();
+        Finder<Own> finder(*own);
+        fp::Walk(s, finder);
+        const Span from = places.of(first), to = places.of(last);
+        for (const Diagnostic& d : errors)
+          if (const Span& at = d.where.at;
+              at.source == from.source && at.line >= from.line && at.line <= to.line)
+            own->unknown = true;
+        finder.entries.push_back(&name);
+        for (const fp::Name* n : finder.entries) {
+          if (!n->symbol) continue;
+          const sem::Symbol& symbol = n->symbol->GetUltimate();
+          own_[&symbol] = own;
+          if (symbol.owner().IsGlobal()) global_[symbol.name().ToString()] = own;
+        }
+      }};
   fp::Walk(program, subprograms);
 }
 

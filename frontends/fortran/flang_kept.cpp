@@ -245,8 +245,8 @@ class Keeping : public OutputArguments {
       const auto number = own && !logical ? numeric_type(*own) : std::nullopt;
       if ((!number && !logical) || s.Rank() > 0)
         fail(fmt::format("the function `{}` of this type in `{}`", name, what_));
-      type = (number ? type_in_fortran(*number, at_) : fmt::format("logical({})", own->kind())) +
-             ", ";
+      type =
+          (number ? type_in_fortran(*number, at_) : fmt::format("logical({})", own->kind())) + ", ";
     }
     constants_ += type + "external :: " + name + "\n  ";
     named_.insert(name);

@@ -104,8 +104,7 @@ struct UseFinder {
 
   bool is_use(const sem::Symbol& s) const {
     if (moved.variables.contains(&s)) return true;
-    const auto* known =
-        sem::IsProcedure(s) && moved.procedures ? moved.procedures->of(s) : nullptr;
+    const auto* known = sem::IsProcedure(s) && moved.procedures ? moved.procedures->of(s) : nullptr;
     return known && std::any_of(moved.variables.begin(), moved.variables.end(),
                                 [&](const auto& v) { return has(*known, v.first); });
   }
@@ -184,9 +183,10 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures) {
   for (const auto& [symbol, one] : called)
     for (const auto& [variable, path] : one->moves)
       if (names.all.contains(variable) ||
-          std::any_of(called.begin(), called.end(), [&, self = symbol, v = variable](const auto& other) {
-            return other.first != self && has(*other.second, v);
-          }))
+          std::any_of(called.begin(), called.end(),
+                      [&, self = symbol, v = variable](const auto& other) {
+                        return other.first != self && has(*other.second, v);
+                      }))
         out.variables.emplace(variable, path);
   return out;
 }

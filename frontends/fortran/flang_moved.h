@@ -4,9 +4,9 @@
 namespace moonloop::fortran {
 
 /// Variables of modules, and their components, that a routine gives other memory, itself or by
-/// calls, or asks whether they have some: `state::u` by its symbol, `state::p%x` by the component's.
-/// C has addresses and bounds from before, so that statements which use them stay Fortran, and so do
-/// calls of what uses them.
+/// calls, or asks whether they have some: `state::u` by its symbol, `state::p%x` by the
+/// component's. C has addresses and bounds from before, so that statements which use them stay
+/// Fortran, and so do calls of what uses them.
 struct Moved {
   ProcedureEffects::Names variables;
   const ProcedureEffects* procedures = nullptr;

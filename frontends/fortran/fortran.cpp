@@ -93,13 +93,13 @@ void warn_of_calls_in_loops(const std::string& routine, const std::vector<Span>&
                             std::vector<FortranFile::Warning>& out) {
   if (calls.empty()) return;
   const std::string more = calls.size() > 1 ? fmt::format(" ({} more)", calls.size() - 1) : "";
-  out.push_back({routine,
-                 {"fortran-in-loop",
-                  fmt::format("a loop of `{}` calls Fortran for this in each iteration{}", routine,
-                              more),
-                  {calls.front(), {}},
-                  {},
-                  "such a loop stays in order; `show --what ir` has the call"}});
+  out.push_back(
+      {routine,
+       {"fortran-in-loop",
+        fmt::format("a loop of `{}` calls Fortran for this in each iteration{}", routine, more),
+        {calls.front(), {}},
+        {},
+        "such a loop stays in order; `show --what ir` has the call"}});
 }
 
 /// The errors that do not follow from another one of them, which is their note; each once, also

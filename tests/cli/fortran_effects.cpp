@@ -155,7 +155,8 @@ end program
   const std::string advance = text_of(f, "advance");
   CHECK_MESSAGE(has(advance, "calls, <int32> outside = call_in_advance"), advance);
   CHECK_MESSAGE(has(advance, "knows(u)"), advance);  // `look` reads it
-  CHECK_MESSAGE(has(text_of(f, "targets"), "t, <int32> outside = call_in_targets"), text_of(f, "targets"));
+  CHECK_MESSAGE(has(text_of(f, "targets"), "t, <int32> outside = call_in_targets"),
+                text_of(f, "targets"));
 }
 
 TEST_CASE("fortran effects: what is called is not known, and so what it does") {
@@ -186,14 +187,17 @@ contains
   const std::string moves = "`call`, which may give `u` other memory, is not supported";
   CHECK(has(says("call elsewhere(n)"), moves));
   CHECK(has(says("call f(n)"), moves));
-  CHECK(has(says("call own(u)", "subroutine own(a)\nreal(8), allocatable :: a(:)\nallocate (a(3))\n"
-                                "end subroutine\n"),
+  CHECK(has(says("call own(u)",
+                 "subroutine own(a)\nreal(8), allocatable :: a(:)\nallocate (a(3))\n"
+                 "end subroutine\n"),
             "caller  k.f90:10:14  imported"));  // with what uses `u` in Fortran
-  CHECK(has(says("call part(state)", "subroutine part(s)\ntype(t) :: s\nallocate (s%a(3))\n"
-                                     "end subroutine\n"),
+  CHECK(has(says("call part(state)",
+                 "subroutine part(s)\ntype(t) :: s\nallocate (s%a(3))\n"
+                 "end subroutine\n"),
             moves));
-  CHECK(has(says("call gives(state)", "subroutine gives(s)\ntype(t), intent(out) :: s\n"
-                                      "end subroutine\n"),
+  CHECK(has(says("call gives(state)",
+                 "subroutine gives(s)\ntype(t), intent(out) :: s\n"
+                 "end subroutine\n"),
             moves));
   CHECK(has(says("call mpi_send(u, n)"), "imported"));
 }
@@ -273,8 +277,9 @@ end function
 )");
   same_program(f);
   const Outcome made = tool("gen k.f90 --fortran-interface i.f90 -o k.c", f.str());
-  CHECK_MESSAGE(has(made.err, "k.f90:23:17: warning: a loop of `each` calls Fortran for this in "
-                              "each iteration (2 more) [fortran-in-loop]"),
+  CHECK_MESSAGE(has(made.err,
+                    "k.f90:23:17: warning: a loop of `each` calls Fortran for this in "
+                    "each iteration (2 more) [fortran-in-loop]"),
                 made.err);
   CHECK(tool("gen k.f90 --quiet --fortran-interface i.f90 -o k.c", f.str()).err.empty());
 }
