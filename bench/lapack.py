@@ -1,10 +1,11 @@
 """Routines of LAPACK with loops of their own, by gfortran and by way of Moonloop: both in one program, in turn.
 
-FOLDER: a copy of https://github.com/Reference-LAPACK/lapack. Prints medians of both, their ratio,
+FOLDER: a copy of https://github.com/Reference-LAPACK/lapack. Prints medians of both in time of the process, their ratio,
 and the largest difference of their results relative to the largest result.
 """
 
 import argparse
+import math
 import pathlib
 import re
 import subprocess
@@ -60,29 +61,28 @@ DRIVER = """program main
   {declarations}
   {saved}
   integer :: i, info, turn
-  integer(8) :: t0, t1, rate
+  real(8) :: t0, t1
   real(8) :: times({calls}), other({calls}), difference
   {externals}
   {fill}
   {prepare}
   {save}
   difference = 0
-  call system_clock(count_rate=rate)
   do i = 1, {calls}
     do turn = 0, 1
       {restore}
-      call system_clock(t0)
+      call cpu_time(t0)
       if (mod(i + turn, 2) == 0) then
         {call}
       else
         {other}
       end if
-      call system_clock(t1)
+      call cpu_time(t1)
       if (mod(i + turn, 2) == 0) then
-        times(i) = real(t1 - t0, 8)/rate
+        times(i) = t1 - t0
         {keep}
       else
-        other(i) = real(t1 - t0, 8)/rate
+        other(i) = t1 - t0
       end if
       if (mod(i + turn, 2) == 1 .and. (i > 1 .or. turn == 1)) then
         {compare}
@@ -167,20 +167,10 @@ def measure(name, lapack, folder, options):
     return theirs / ours
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("routines", nargs="*", help=f"of {', '.join(ROUTINES)}; all where none is named")
-    parser.add_argument("--auto", action="store_true", help="with the schedules of `moonloop auto`")
-    given = parser.parse_args()
-    for name in given.routines:
-        if name not in ROUTINES:
-            parser.error(f"no routine `{name}` is measured; there are {', '.join(ROUTINES)}")
-    if not (given.folder / "SRC" / "dlaset.f").exists():
-        parser.error(f"`{given.folder}` is no copy of LAPACK: it has no SRC/dlaset.f")
-    lapack = given.folder.resolve()
+def table(lapack, names, auto):
+    """Prints the table; ratios of the routines, and those that failed."""
     print("| routine | gfortran | Moonloop, `c` | ratio | difference |\n|---|---|---|---|---|")
-    product, names = 1.0, given.routines or list(ROUTINES)
+    ratios, failed = [], []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         parts = [lapack / "SRC" / f"{s}.f" for s in ("dlaisnan", "disnan", "dlassq", "dcombssq")]
@@ -193,16 +183,31 @@ def main():
             objects.append(folder / f"{p.stem}.o")
             run(["gfortran", *FLAGS, "-c", "-o", objects[-1], p], cwd=folder)
         run(["ar", "rcs", folder / "lapack.a", *objects])
-        failed = []
         for name in names:
             try:
-                product *= measure(name, lapack, folder, ["--auto"] if given.auto else [])
+                ratios.append(measure(name, lapack, folder, ["--auto"] if auto else []))
             except Failed as e:
                 failed.append(name)
                 print(f"| `{name}` | failed: {str(e).splitlines()[0]} |", flush=True)
-    if len(failed) < len(names):
-        print(f"\ngeometric mean {product ** (1 / (len(names) - len(failed))):.2f}")
+    if ratios:
+        print(f"\ngeometric mean {math.prod(ratios) ** (1 / len(ratios)):.2f}", flush=True)
+    return ratios, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("routines", nargs="*", help=f"of {', '.join(ROUTINES)}; all where none is named")
+    parser.add_argument("--auto", action="store_true", help="with the schedules of `moonloop auto`")
+    given = parser.parse_args()
+    for name in given.routines:
+        if name not in ROUTINES:
+            parser.error(f"no routine `{name}` is measured; there are {', '.join(ROUTINES)}")
+    if not (given.folder / "SRC" / "dlaset.f").exists():
+        parser.error(f"`{given.folder}` is no copy of LAPACK: it has no SRC/dlaset.f")
+    _, failed = table(given.folder.resolve(), given.routines or list(ROUTINES), given.auto)
     return 1 if failed else 0
 
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    raise SystemExit(main())

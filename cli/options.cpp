@@ -266,6 +266,26 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
   return run_transform_script(add_source("work-items", code), kernels, options);
 }
 
+/// Fits loops that directives made parallel to processors, in the kernels `plain`, which no script
+/// has changed.
+std::vector<Kernel> with_parallel_rows(const Common& c, std::vector<Kernel> kernels,
+                                       const std::set<std::string>& plain,
+                                       const ScriptOptions& options) {
+  const bool threads = *c.target == Target::OpenMP;
+  const bool any_order = threads || c.fortran.directives == FortranDirectives::Use;
+  std::string code;
+  for (const Kernel& k : kernels)
+    if (c.means(k.name) && plain.contains(k.name) &&
+        std::any_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
+          return t.second.kind == TagKind::Par || t.second.kind == TagKind::Simd;
+        }))
+      code += fmt::format(
+          "{} = require(\"moonloop.lib\").parallel_rows({}, {{sums = {}, threads = {}}})\n",
+          lua_global(k.name), lua_global(k.name), any_order, threads);
+  if (code.empty()) return kernels;
+  return run_transform_script(add_source("parallel rows", code), kernels, options);
+}
+
 }  // namespace
 
 /// The kernels that those call that the command is about, and so on.
@@ -381,6 +401,8 @@ std::vector<Kernel> load_kernels(const Common& c,
   }
   if (c.target && is_device(*c.target))
     kernels = with_work_items(c, std::move(kernels), plain, options);
+  if (c.target && is_fortran(c.input) && (*c.target == Target::C || *c.target == Target::OpenMP))
+    kernels = with_parallel_rows(c, std::move(kernels), plain, options);
   kernels = linked(std::move(kernels), [&c](const Kernel& k) { return c.means(k.name); });
   if (marked)  // a kernel changes with what it calls
     for (const Kernel& k : kernels)

@@ -58,7 +58,7 @@ enum class Form { Kernel, Tree, Plan };
 struct Pass {
   const char* name;
   Form form;
-  bool TargetFeatures::*only;  // null: all targets have it
+  bool TargetFeatures::* only;  // null: all targets have it
   void (*run)(State&);
 };
 
@@ -148,12 +148,14 @@ void run_from(const std::string& first, State& s, const SeePass& see) {
 
 Lowered lower(Kernel k, Target target, const SeePass& see) {
   State s{target, {std::move(k), {}}, {}, {}};
+  s.plan.reasons = static_cast<bool>(see);
   run_from(passes().front().name, s, see);
   return {std::move(s.params), std::move(s.plan)};
 }
 
-Plan make_plan(Kernel k, Target target) {
+Plan make_plan(Kernel k, Target target, bool reasons) {
   State s{target, {std::move(k), {}}, {}, {}};
+  s.plan.reasons = reasons;
   run_from(kFirstOfPlan, s, {});
   return std::move(s.plan);
 }

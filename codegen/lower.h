@@ -21,8 +21,8 @@ Lowered lower(Kernel k, Target target, const SeePass& see = {});
 
 /// The same for a completed kernel, from its nest on: nests it and places its work-items and
 /// temporaries; for a device, cuts it into kernels and puts barriers into these. Refuses
-/// `unsupported` where the target cannot express it.
-Plan make_plan(Kernel k, Target target);
+/// `unsupported` where the target cannot express it. `reasons`: see Plan.
+Plan make_plan(Kernel k, Target target, bool reasons = false);
 
 /// The names of all passes, of all targets, in order.
 std::vector<std::string> pass_names();

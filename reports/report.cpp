@@ -59,7 +59,7 @@ std::string report_dependences(const Kernel& k, const std::string& a, const std:
 }
 
 std::string report_schedule(const Kernel& k, Target target) {
-  return print_plan(make_plan(merge_shared_storage(complete(k)), target));
+  return print_plan(make_plan(merge_shared_storage(complete(k)), target, true));
 }
 
 std::string report_stats(const Kernel& k, const StatsOptions& options) {

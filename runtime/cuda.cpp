@@ -10,8 +10,8 @@
 namespace moonloop {
 namespace {
 
-// The part of the driver's and of NVRTC's C interface that this file uses (CUDA 11 and later). The
-// toolkit's headers are not needed to build.
+// The part of the driver's and of NVRTC's C interface that this file uses (CUDA 11.4 and later).
+// The toolkit's headers are not needed to build.
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = unsigned long long;
@@ -20,6 +20,9 @@ using CUcontext = Opaque*;
 using CUmodule = Opaque*;
 using CUfunction = Opaque*;
 using CUevent = Opaque*;
+using CUstream = Opaque*;
+using CUgraph = Opaque*;
+using CUgraphExec = Opaque*;
 using nvrtcProgram = Opaque*;
 
 enum Attribute {
@@ -33,6 +36,8 @@ enum Attribute {
   kMajor = 75,
   kMinor = 76,
 };
+
+constexpr int kThisThread = 1;  // calls of other threads do not disturb a recording
 
 struct Api {
   SharedLibrary driver{"libcuda.so.1"};
@@ -55,10 +60,18 @@ struct Api {
   CUresult (*cuMemcpyHtoD)(CUdeviceptr, const void*, std::size_t) = nullptr;
   CUresult (*cuMemcpyDtoH)(void*, CUdeviceptr, std::size_t) = nullptr;
   CUresult (*cuLaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                             unsigned, Opaque*, void**, void**) = nullptr;
+                             unsigned, CUstream, void**, void**) = nullptr;
+  CUresult (*cuStreamCreate)(CUstream*, unsigned) = nullptr;
+  CUresult (*cuStreamDestroy)(CUstream) = nullptr;
+  CUresult (*cuStreamBeginCapture)(CUstream, int) = nullptr;
+  CUresult (*cuStreamEndCapture)(CUstream, CUgraph*) = nullptr;
+  CUresult (*cuGraphDestroy)(CUgraph) = nullptr;
+  CUresult (*cuGraphInstantiate)(CUgraphExec*, CUgraph, unsigned long long) = nullptr;
+  CUresult (*cuGraphExecDestroy)(CUgraphExec) = nullptr;
+  CUresult (*cuGraphLaunch)(CUgraphExec, CUstream) = nullptr;
   CUresult (*cuEventCreate)(CUevent*, unsigned) = nullptr;
   CUresult (*cuEventDestroy)(CUevent) = nullptr;
-  CUresult (*cuEventRecord)(CUevent, Opaque*) = nullptr;
+  CUresult (*cuEventRecord)(CUevent, CUstream) = nullptr;
   CUresult (*cuEventSynchronize)(CUevent) = nullptr;
   CUresult (*cuEventElapsedTime)(float*, CUevent, CUevent) = nullptr;
   CUresult (*cuGetErrorString)(CUresult, const char**) = nullptr;
@@ -84,6 +97,14 @@ struct Api {
     driver.find(cuMemcpyHtoD, "cuMemcpyHtoD_v2");
     driver.find(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
     driver.find(cuLaunchKernel, "cuLaunchKernel");
+    driver.find(cuStreamCreate, "cuStreamCreate");
+    driver.find(cuStreamDestroy, "cuStreamDestroy_v2");
+    driver.find(cuStreamBeginCapture, "cuStreamBeginCapture_v2");
+    driver.find(cuStreamEndCapture, "cuStreamEndCapture");
+    driver.find(cuGraphDestroy, "cuGraphDestroy");
+    driver.find(cuGraphInstantiate, "cuGraphInstantiateWithFlags");
+    driver.find(cuGraphExecDestroy, "cuGraphExecDestroy");
+    driver.find(cuGraphLaunch, "cuGraphLaunch");
     driver.find(cuEventCreate, "cuEventCreate");
     driver.find(cuEventDestroy, "cuEventDestroy_v2");
     driver.find(cuEventRecord, "cuEventRecord");
@@ -206,9 +227,42 @@ std::string compile_cubin(const Program& program, int major, int minor,
   return out;
 }
 
+/// A stream that waits for copies, and they for it.
+class Stream {
+ public:
+  Stream() { check(api().cuStreamCreate(&stream_, 0), "making a stream"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { api().cuStreamDestroy(stream_); }
+  operator CUstream() const { return stream_; }
+
+ private:
+  CUstream stream_ = nullptr;
+};
+
+/// A graph of the launches that went to a stream.
+class CudaRecord : public DeviceRecord {
+ public:
+  CudaRecord(CUgraph graph, CUstream stream) : stream_(stream) {
+    const CUresult made = api().cuGraphInstantiate(&graph_, graph, 0);
+    api().cuGraphDestroy(graph);
+    check(made, "recording launches");
+  }
+  CudaRecord(const CudaRecord&) = delete;
+  CudaRecord& operator=(const CudaRecord&) = delete;
+  ~CudaRecord() override { api().cuGraphExecDestroy(graph_); }
+  void run() override { check(api().cuGraphLaunch(graph_, stream_), "starting kernels"); }
+
+ private:
+  CUgraphExec graph_ = nullptr;
+  CUstream stream_;
+};
+
 class CudaModule : public DeviceModule {
  public:
-  CudaModule(const Program& program, int major, int minor, const DeviceCompileOptions& options) {
+  CudaModule(const Program& program, int major, int minor, const DeviceCompileOptions& options,
+             CUstream stream)
+      : stream_(stream) {
     const std::string cubin = compile_cubin(program, major, minor, options);
     check(api().cuModuleLoadData(&module_, cubin.data()), "loading the code");
     for (const DeviceKernel& k : program.device->kernels) {
@@ -232,11 +286,12 @@ class CudaModule : public DeviceModule {
     const auto n = [](std::int64_t v) { return static_cast<unsigned>(v); };
     check(api().cuLaunchKernel(kernels_.at(static_cast<std::size_t>(kernel)), n(groups[0]),
                                n(groups[1]), n(groups[2]), n(items[0]), n(items[1]), n(items[2]), 0,
-                               nullptr, pointers.data(), nullptr),
+                               stream_, pointers.data(), nullptr),
           "starting a kernel");
   }
 
  private:
+  CUstream stream_;
   CUmodule module_ = nullptr;
   std::vector<CUfunction> kernels_;
 };
@@ -266,6 +321,7 @@ class CudaDevice : public Device {
     CUcontext context = nullptr;
     check(api().cuDevicePrimaryCtxRetain(&context, id_), "opening the device", "no-device");
     check(api().cuCtxSetCurrent(context), "opening the device", "no-device");
+    stream_ = std::make_unique<Stream>();
     check(api().cuEventCreate(&start_, 0), "making a clock");
     check(api().cuEventCreate(&stop_, 0), "making a clock");
   }
@@ -274,6 +330,7 @@ class CudaDevice : public Device {
   ~CudaDevice() override {
     api().cuEventDestroy(start_);
     api().cuEventDestroy(stop_);
+    stream_.reset();
     api().cuDevicePrimaryCtxRelease(id_);
   }
   std::string name() const override { return name_; }
@@ -283,12 +340,21 @@ class CudaDevice : public Device {
   }
   std::unique_ptr<DeviceModule> compile(const Program& program,
                                         const DeviceCompileOptions& options) override {
-    return std::make_unique<CudaModule>(program, major_, minor_, options);
+    return std::make_unique<CudaModule>(program, major_, minor_, options, *stream_);
+  }
+  bool start_recording() override {
+    check(api().cuStreamBeginCapture(*stream_, kThisThread), "recording launches");
+    return true;
+  }
+  std::unique_ptr<DeviceRecord> stop_recording() override {
+    CUgraph graph = nullptr;
+    check(api().cuStreamEndCapture(*stream_, &graph), "recording launches");
+    return std::make_unique<CudaRecord>(graph, *stream_);
   }
   void finish() override { check(api().cuCtxSynchronize(), "running a kernel"); }
-  void start_clock() override { check(api().cuEventRecord(start_, nullptr), "starting a clock"); }
+  void start_clock() override { check(api().cuEventRecord(start_, *stream_), "starting a clock"); }
   double stop_clock() override {
-    check(api().cuEventRecord(stop_, nullptr), "stopping a clock");
+    check(api().cuEventRecord(stop_, *stream_), "stopping a clock");
     check(api().cuEventSynchronize(stop_), "running a kernel");
     float ms = 0;
     check(api().cuEventElapsedTime(&ms, start_, stop_), "reading the clock");
@@ -306,6 +372,7 @@ class CudaDevice : public Device {
   std::string name_;
   DeviceLimits limits_;
   int major_ = 0, minor_ = 0;
+  std::unique_ptr<Stream> stream_;
   CUevent start_ = nullptr, stop_ = nullptr;
 };
 

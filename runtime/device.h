@@ -58,6 +58,14 @@ class DeviceModule {
                       const std::array<std::int64_t, 3>& items) = 0;
 };
 
+/// Launches that a device remembers, to do them again as a whole.
+class DeviceRecord {
+ public:
+  virtual ~DeviceRecord() = default;
+  /// Puts all of them in line. Fails `device-failed`.
+  virtual void run() = 0;
+};
+
 struct DeviceCompileOptions {
   bool contract = true;  // see CompileOptions
   bool optimize = true;  // off for users who doubt the device's compiler
@@ -74,6 +82,10 @@ class Device {
   /// the program needs.
   virtual std::unique_ptr<DeviceModule> compile(const Program& program,
                                                 const DeviceCompileOptions& options) = 0;
+  /// From here to `stop_recording` launches are remembered and not run. Returns whether the device
+  /// can do so.
+  virtual bool start_recording() { return false; }
+  virtual std::unique_ptr<DeviceRecord> stop_recording() { return nullptr; }
   /// Waits for all queued work. Fails `device-failed`.
   virtual void finish() = 0;
   /// Marks the start of the timed work, then its end: seconds on the device's own clock.

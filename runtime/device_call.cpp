@@ -1,11 +1,20 @@
 #include "runtime/device_call.h"
 
 #include <algorithm>
-#include <cstring>
+#include <set>
 
 #include "core/base/diagnostic.h"
+#include "core/expr/evaluate.h"
 
 namespace moonloop {
+namespace {
+
+const std::string kCondition = "a condition";
+
+/// A device keeps about a kilobyte for each launch that it records.
+constexpr std::int64_t kMostRecorded = 1 << 17;
+
+}  // namespace
 
 DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& module,
                        const std::vector<ScalarArgument>& scalars,
@@ -29,6 +38,46 @@ DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& mod
       memory.upload(std::vector<std::byte>(static_cast<std::size_t>(bytes)).data(),
                     static_cast<std::size_t>(bytes));
   }
+  for (const DeviceKernel& k : program_.device->kernels) launches_.push_back(launch_of(k));
+}
+
+std::int64_t DeviceCall::Number::of(const Integers& values) {
+  if (known) return *known;
+  const std::int64_t n = evaluate(expression, values, what);
+  if (fixed) known = n;
+  return n;
+}
+
+DeviceCall::Launch DeviceCall::launch_of(const DeviceKernel& k) {
+  const auto number = [&](const Expr& e, const std::string& what) {
+    std::set<std::string> vars;
+    collect_vars(e, vars);
+    const bool fixed = std::all_of(vars.begin(), vars.end(),
+                                   [&](const std::string& v) { return scalars_.contains(v); });
+    return Number{e, "the number of " + what + " of `" + k.name + "`", fixed, {}};
+  };
+  Launch out;
+  for (std::size_t i = 0; i < 3; ++i) {
+    out.items.at(i) = number(k.items.at(i), "work-items");
+    out.groups.at(i) = number(k.groups.at(i), "groups");
+  }
+  out.items_checked = constant_items(k).has_value();  // when the program was made
+  out.numbers.resize(k.args.size());
+  for (const std::string& name : k.args) {
+    DeviceArgument a;
+    if (const auto m = memory_.find(name); m != memory_.end()) {
+      a.memory = m->second.get();
+    } else if (const auto s = scalar_bytes_.find(name); s != scalar_bytes_.end()) {
+      a.scalar = s->second.data();
+      a.bytes = s->second.size();
+    } else {
+      a.bytes = static_cast<std::size_t>(size_of(program_.device->index_type));
+      a.scalar = &out.numbers[out.inames.size()];  // little-endian: the low bytes come first
+      out.inames.push_back(name);
+    }
+    out.args.push_back(a);
+  }
+  return out;
 }
 
 void DeviceCall::upload(const std::vector<Buffer>& buffers) {
@@ -49,8 +98,24 @@ void DeviceCall::download(std::vector<Buffer>& buffers) {
 }
 
 void DeviceCall::run() {
+  if (record_) {
+    record_->run();
+    return;
+  }
+  launched_ = 0;
   Integers values = scalars_;
   steps(program_.device->steps, values);
+}
+
+void DeviceCall::record() {
+  if (record_ || launched_ < 2 || launched_ > kMostRecorded || !device_.start_recording()) return;
+  try {
+    run();
+  } catch (...) {
+    device_.stop_recording();
+    throw;
+  }
+  record_ = device_.stop_recording();
 }
 
 void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
@@ -67,46 +132,28 @@ void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
       values.erase(x->iname);
     } else {
       const auto& guard = std::get<HostGuard>(s.op);
-      if (evaluate(Expr(Select{guard.condition, lit(1), lit(0)}), values, "a condition") != 0)
+      if (evaluate(guard.condition, values, kCondition) != 0)
         steps(guard.body, values);
     }
   }
 }
 
 void DeviceCall::launch(int kernel, const Integers& values) {
+  Launch& x = launches_.at(static_cast<std::size_t>(kernel));
   const DeviceKernel& k = program_.device->kernels.at(static_cast<std::size_t>(kernel));
   std::array<std::int64_t, 3> groups{}, items{};
+  for (std::size_t i = 0; i < 3; ++i)
+    if ((items.at(i) = x.items.at(i).of(values)) <= 0) return;  // nothing to do
+  if (!x.items_checked) check_items(k, items, device_);
   for (std::size_t i = 0; i < 3; ++i) {
-    items.at(i) = evaluate(k.items.at(i), values, "the number of work-items of `" + k.name + "`");
-    if (items.at(i) <= 0) return;  // nothing to do
-  }
-  if (!constant_items(k)) check_items(k, items, device_);  // else when the program was made
-  for (std::size_t i = 0; i < 3; ++i) {
-    groups.at(i) = evaluate(k.groups.at(i), values, "the number of groups of `" + k.name + "`");
-    if (groups.at(i) <= 0) return;  // nothing to do
+    if ((groups.at(i) = x.groups.at(i).of(values)) <= 0) return;  // nothing to do
     if (groups.at(i) > device_.limits().groups.at(i))
       fail("device-limit", {}, "kernel `{}` needs {} groups along `g.{}`; `{}` allows {}", k.name,
            groups.at(i), i, device_.name(), device_.limits().groups.at(i));
   }
-  std::vector<DeviceArgument> args;
-  std::vector<std::array<std::byte, 8>> inames(k.args.size());
-  for (std::size_t i = 0; i < k.args.size(); ++i) {
-    const std::string& name = k.args[i];
-    DeviceArgument a;
-    if (const auto m = memory_.find(name); m != memory_.end()) {
-      a.memory = m->second.get();
-    } else if (const auto s = scalar_bytes_.find(name); s != scalar_bytes_.end()) {
-      a.scalar = s->second.data();
-      a.bytes = s->second.size();
-    } else {
-      a.bytes = static_cast<std::size_t>(size_of(program_.device->index_type));
-      const std::int64_t value = values.at(name);  // little-endian: the low bytes come first
-      std::memcpy(inames[i].data(), &value, sizeof value);
-      a.scalar = inames[i].data();
-    }
-    args.push_back(a);
-  }
-  module_.launch(kernel, args, groups, items);
+  for (std::size_t i = 0; i < x.inames.size(); ++i) x.numbers[i] = values.at(x.inames[i]);
+  module_.launch(kernel, x.args, groups, items);
+  ++launched_;
 }
 
 }  // namespace moonloop

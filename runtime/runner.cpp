@@ -170,6 +170,7 @@ class DeviceExecution : public Execution {
   std::function<double()> timed(const std::vector<Buffer>& arrays) override {
     call_.upload(arrays);
     call_.run();
+    call_.record();
     device_.finish();
     if (transfers_) return with_transfers(arrays);
     return [this] {

@@ -3,27 +3,11 @@
 #include <algorithm>
 
 #include "core/rewrite/iname_rewrite.h"
+#include "core/sets/affine_extreme.h"
 #include "transforms/split_parts.h"
 
 namespace moonloop {
 namespace {
-
-/// The first or the last value of the one dimension of `points`, where one affine expression of the
-/// parameters gives it.
-std::optional<Aff> extreme(const Set& points, bool last) {
-  if (!yes(last ? isl_set_dim_has_any_upper_bound(points.get(), isl_dim_set, 0)
-                : isl_set_dim_has_any_lower_bound(points.get(), isl_dim_set, 0)))
-    return std::nullopt;
-  try {
-    PwAff p = last ? isl_set_dim_max(points.copy(), 0) : isl_set_dim_min(points.copy(), 0);
-    const Set where = isl_pw_aff_domain(p.copy());
-    p = isl_pw_aff_gist(isl_pw_aff_coalesce(p.take()), where.copy());
-    if (count(isl_pw_aff_n_piece(p.get())) != 1) return std::nullopt;
-    return Aff(isl_pw_aff_as_aff(p.take()));
-  } catch (const IslError&) {  // unbounded for some parameters
-    return std::nullopt;
-  }
-}
 
 /// The distance between iterations, where it is the same everywhere.
 std::int64_t stride_of(const Set& points) {
@@ -199,7 +183,7 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   const Domain* home = k.home_of(iname);
   Set points = to_dims(home->set, {iname});
   if (k.assumptions) points = isl_set_intersect_params(points.take(), k.assumptions.copy());
-  const auto first = extreme(points, false), last = extreme(points, true);
+  const auto first = affine_extreme(points, false), last = affine_extreme(points, true);
   if (!first || !last)
     refuse("unbounded-iname", home->at,
            "`{}` has no {} iteration that one expression gives, which its pieces need", iname,

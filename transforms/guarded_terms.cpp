@@ -171,8 +171,9 @@ bool GuardedTerms::reads_changing(const Expr& e, const Instruction& insn) const 
   std::set<std::string> read;
   collect_reads(e, read);
   for (const InsnPtr& i : before_.instructions) {
+    // Beside the loops that are rounded up it runs before all of their instances, or after all.
     const bool is_beside = std::none_of(i->inames.begin(), i->inames.end(), [&](const auto& name) {
-      return insn.inames.contains(name);
+      return insn.inames.contains(name) && rounded_.contains(name);
     });
     if (is_beside && i->id != insn.id) continue;
     std::set<std::string> written = writes(*i);

@@ -109,14 +109,14 @@ class BarrierPlacer {
     if (before_barrier_) head_.add(own);
   }
 
-  /// Two accesses that need a barrier between them, as text.
+  /// Two accesses that need a barrier between them, as text where the plan gives reasons.
   std::optional<std::string> find_conflict(const AccessSet& first, const AccessSet& second,
                                            const std::string& carried) {
     std::optional<std::string> out;
     for (const StatementAccess* y : second.all())
       if (first.any_beside(*y, [&](const StatementAccess& x) {
             const auto conflict = hardware_conflicts_.across_items(x, *y, loops_, carried);
-            if (conflict) out = hardware_conflicts_.describe(x, *y, *conflict);
+            if (conflict) out = plan_.reasons ? hardware_conflicts_.describe(x, *y, *conflict) : "";
             return conflict.has_value();
           }))
         return out;

@@ -110,9 +110,9 @@ bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAcc
   });
 }
 
-std::optional<Map> HardwareConflicts::across(const StatementAccess& x, const StatementAccess& y,
-                                             const std::vector<std::string>& same,
-                                             const std::string& carried, bool groups) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried, bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
@@ -147,12 +147,15 @@ std::optional<Map> HardwareConflicts::across(const StatementAccess& x, const Sta
     }
   if (groups) pairs = not_on_trust(x, y, std::move(pairs));
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
-  if (anywhere) return pairs;
-  const auto equal = pairs_with_equal(a, b);
-  if (!equal) return pairs;
-  pairs = isl_map_subtract(pairs.take(), equal->copy());
-  if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
-  return pairs;
+  if (anywhere) return Pairs{std::move(pairs), {}};
+  auto equal = pairs_with_equal(a, b);
+  if (!equal) return Pairs{std::move(pairs), {}};
+  if (yes(isl_map_is_subset(pairs.get(), equal->get()))) return std::nullopt;
+  return Pairs{std::move(pairs), std::move(*equal)};
+}
+
+Map HardwareConflicts::Pairs::all() const {
+  return but ? Map(isl_map_subtract(in.copy(), but.copy())) : in;
 }
 
 Map HardwareConflicts::not_on_trust(const StatementAccess& x, const StatementAccess& y,
@@ -171,16 +174,15 @@ Map HardwareConflicts::not_on_trust(const StatementAccess& x, const StatementAcc
   return pairs;
 }
 
-std::optional<Map> HardwareConflicts::across_groups(const StatementAccess& x,
-                                                    const StatementAccess& y,
-                                                    const std::vector<std::string>& same,
-                                                    const std::string& carried) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_groups(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
   return unless_claimed(x, y, across(x, y, same, carried, true), "global");
 }
 
-std::optional<Map> HardwareConflicts::across_copies(const StatementAccess& write,
-                                                    const StatementAccess& read, bool earlier) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(
+    const StatementAccess& write, const StatementAccess& read, bool earlier) {
   const Instruction &w = insn(write.insn), &r = insn(read.insn);
   std::vector<std::string> same;
   for (const std::string& i : w.inames) {
@@ -206,18 +208,18 @@ std::optional<Map> HardwareConflicts::across_copies(const StatementAccess& write
     const auto f = to_map(a, conflicts_.dims(write.insn)),
                g = to_map(b, conflicts_.dims(read.insn));
     if (f && g) {
-      const Map one = isl_map_apply_range(f->copy(), isl_map_reverse(g->copy()));
-      pairs = isl_map_subtract(pairs.take(), one.copy());
+      Map one = isl_map_apply_range(f->copy(), isl_map_reverse(g->copy()));
+      if (yes(isl_map_is_subset(pairs.get(), one.get()))) return std::nullopt;
+      return Pairs{std::move(pairs), std::move(one)};
     }
   }
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
-  return pairs;
+  return Pairs{std::move(pairs), {}};
 }
 
-std::optional<Map> HardwareConflicts::across_items(const StatementAccess& x,
-                                                   const StatementAccess& y,
-                                                   const std::vector<std::string>& same,
-                                                   const std::string& carried) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_items(
+    const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
+    const std::string& carried) {
   return unless_claimed(x, y, across(x, y, same, carried, false), "local");
 }
 
@@ -233,10 +235,9 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 /// `nosync` covers unknown cases, such as indirect subscripts; it is refused where a barrier is
 /// known to be needed.
-std::optional<Map> HardwareConflicts::unless_claimed(const StatementAccess& x,
-                                                     const StatementAccess& y,
-                                                     std::optional<Map> pairs,
-                                                     const std::string& scope) {
+std::optional<HardwareConflicts::Pairs> HardwareConflicts::unless_claimed(
+    const StatementAccess& x, const StatementAccess& y, std::optional<Pairs> pairs,
+    const std::string& scope) {
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
   if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
   if (!conflicts_.pairs(x, y).exact) return std::nullopt;
@@ -246,9 +247,9 @@ std::optional<Map> HardwareConflicts::unless_claimed(const StatementAccess& x,
 }
 
 std::string HardwareConflicts::describe(const StatementAccess& x, const StatementAccess& y,
-                                        const Map& pairs) const {
+                                        const Pairs& pairs) const {
   const auto dims = [&](int i) { return conflicts_.dims(i); };
-  const Witness w = witness(pairs, dims(x.insn), dims(y.insn));
+  const Witness w = witness(pairs.all(), dims(x.insn), dims(y.insn));
   std::map<std::string, std::int64_t> values = w.params;
   values.insert(w.a.begin(), w.a.end());
   return fmt::format("{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),

@@ -36,24 +36,32 @@ class HardwareConflicts {
   void in_kernel_with(Axes axes) { axes_ = std::move(axes); }
   void in_kernel(const LaunchPlan& launch);
 
+  /// Instances of two accesses: those `in` the one relation that are not in the other, if there is
+  /// one. That there are some is known; the difference takes much longer.
+  struct Pairs {
+    Map in, but;
+
+    Map all() const;
+  };
   /// The instances of `x` and `y` that, in iterations of the loops `same` that are equal
   /// and, with `carried`, in a later iteration of that loop for `y`, touch one element, at least
   /// one of them to write, in two different groups.
-  std::optional<Map> across_groups(const StatementAccess& x, const StatementAccess& y,
-                                   const std::vector<std::string>& same,
-                                   const std::string& carried = {});
+  std::optional<Pairs> across_groups(const StatementAccess& x, const StatementAccess& y,
+                                     const std::vector<std::string>& same,
+                                     const std::string& carried = {});
   /// The same in one group, but in two different work-items.
-  std::optional<Map> across_items(const StatementAccess& x, const StatementAccess& y,
-                                  const std::vector<std::string>& same,
-                                  const std::string& carried = {});
+  std::optional<Pairs> across_items(const StatementAccess& x, const StatementAccess& y,
+                                    const std::vector<std::string>& same,
+                                    const std::string& carried = {});
   /// The instances of `write` and `read` that touch one element of local memory, of which each
   /// group has its own, and where the read's group does not run that of the write. `earlier`: the
   /// write is before the read, so that iterations of loops around both are the same ones; else
   /// those of groups are.
-  std::optional<Map> across_copies(const StatementAccess& write, const StatementAccess& read,
-                                   bool earlier);
+  std::optional<Pairs> across_copies(const StatementAccess& write, const StatementAccess& read,
+                                     bool earlier);
   /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that conflict.
-  std::string describe(const StatementAccess& x, const StatementAccess& y, const Map& pairs) const;
+  std::string describe(const StatementAccess& x, const StatementAccess& y,
+                       const Pairs& pairs) const;
 
   /// Along an axis that the instruction has no iname for, it runs in the first work-item or group
   /// when it writes memory that those share, or, along an axis of groups, computes values used only
@@ -62,11 +70,11 @@ class HardwareConflicts {
   bool runs_in_first_alone(int insn, const Axis& axis) const;
 
  private:
-  std::optional<Map> unless_claimed(const StatementAccess& x, const StatementAccess& y,
-                                    std::optional<Map> pairs, const std::string& scope);
-  std::optional<Map> across(const StatementAccess& x, const StatementAccess& y,
-                            const std::vector<std::string>& same, const std::string& carried,
-                            bool groups);
+  std::optional<Pairs> unless_claimed(const StatementAccess& x, const StatementAccess& y,
+                                      std::optional<Pairs> pairs, const std::string& scope);
+  std::optional<Pairs> across(const StatementAccess& x, const StatementAccess& y,
+                              const std::vector<std::string>& same, const std::string& carried,
+                              bool groups);
   /// The iname's number on the axis, 0 where only the first runs it, null where all do.
   Expr position(int insn, const Axis& axis) const;
   /// Without those in two groups for which somebody vouches.

@@ -110,6 +110,7 @@ struct LaunchPlan {
 struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
+  bool reasons = false;  // whether it says why, for who reads it; costs isl's samples
   std::vector<PlanNode> roots;
   std::vector<std::string> locals;              // temporaries that live for the whole call
   std::map<std::string, Expansion> expansions;  // by temporary

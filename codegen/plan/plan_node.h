@@ -11,7 +11,7 @@ namespace moonloop {
 /// Where all work-items of a group wait for one another.
 struct Barrier {
   bool local = false, global = false;  // the memories in which they meet
-  std::string why;                     // the accesses that need it
+  std::string why;                     // the accesses that need it, where the plan gives reasons
 };
 
 /// A loop over the children.

@@ -140,10 +140,11 @@ std::string CNames::fresh(const std::string& base) {
   // Names reserved by their beginning stay so with any end.
   const bool by_beginning = is_reserved(around_, NameUse::Local, base + "_0");
   const std::string root = by_beginning ? "name_" + base : base;
-  std::string name = root;
-  for (int i = 0; is_reserved(around_, NameUse::Local, name) || !taken_.insert(name).second; ++i)
-    name = root + "_" + std::to_string(i);
-  return name;
+  const auto [next, first] = next_.try_emplace(root, 0);  // what came before stays taken
+  for (std::string name = root;; name = root + "_" + std::to_string(next->second++))
+    if ((first || name != root) && !is_reserved(around_, NameUse::Local, name) &&
+        taken_.insert(name).second)
+      return name;
 }
 
 std::string Helpers::function(const std::string& base, Scalar s) {

@@ -28,6 +28,7 @@ class CNames {
  private:
   std::map<std::string, std::string> by_name_;
   std::set<std::string> taken_;
+  std::map<std::string, int> next_;  // by the beginning of fresh names: the number to try
   std::string function_;
   Surroundings around_;
   bool records_;  // the used names

@@ -507,7 +507,7 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   }
   if (by_value) return scalars;
   const std::string derived = derived_declarations(p, indent);
-  return scalars + derived + arrays + declarations_of_outer(p, indent);
+  return scalars + derived + wrapped(arrays, "") + declarations_of_outer(p, indent);
 }
 
 /// Host code of devices copies what arrays have, and asks for no address.

@@ -9,6 +9,7 @@
 
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/model/memo.h"
 #include "core/order/order_reference.h"
 #include "core/sets/budget.h"
 
@@ -46,40 +47,89 @@ std::set<std::string> related(const Kernel& k, const std::string& iname) {
   return out;
 }
 
-/// The values of `iname`, in the iterations of loops around that bound it.
-Set points_of(const Kernel& k, const std::string& iname, const Around& around,
-              const std::map<std::string, std::int64_t>& params) {
+/// By the loops that statements in the loop have, if each statement is in a loop that the loop
+/// bounds: then some of its values may be idle.
+std::set<std::set<std::string>> nests_in(const Kernel& k, const std::string& iname) {
+  std::set<std::set<std::string>> out;
+  for (const InsnPtr& insn : k.instructions) {
+    if (!insn->inames.contains(iname)) continue;
+    const bool bounded =
+        std::any_of(insn->inames.begin(), insn->inames.end(), [&](const std::string& i) {
+          const std::vector<std::string> params = k.home_of(i)->params();
+          return std::find(params.begin(), params.end(), iname) != params.end();
+        });
+    if (!bounded) return {};
+    out.emplace(insn->inames.begin(), insn->inames.end());
+  }
+  return out;
+}
+
+/// Some loops, and the last of them, in the iterations of those of the others that bound it.
+struct Loops {
+  std::vector<std::string> all, dims;
+  Set points;  // of all
+};
+
+Loops loops_of(const Kernel& k, const std::string& iname, const Around& around,
+               const std::map<std::string, std::int64_t>& params) {
   std::vector<std::string> all, dims;
   const auto known = around.find(iname);
-  for (const std::string& i : related(k, iname)) {
+  const auto is_around = [&](const std::string& i) {
+    return known == around.end() || known->second.contains(i);
+  };
+  std::set<std::string> bounding = related(k, iname);
+  const std::set<std::set<std::string>> nests = nests_in(k, iname);
+  for (const std::set<std::string>& nest : nests)
+    for (const std::string& i : nest)
+      if (i != iname && is_around(i)) bounding.insert(i);
+  for (const std::string& i : bounding) {
     all.push_back(i);
-    if (known == around.end() || known->second.contains(i)) dims.push_back(i);
+    if (is_around(i)) dims.push_back(i);
   }
   all.push_back(iname);
   dims.push_back(iname);
-  // Loops that are not around, such as copies in one domain: what remains of them is exact where
-  // their bounds have no factors, and else more.
   Set points = to_dims(domain_of(k, all), all);
-  for (std::size_t d = 0; d < all.size(); ++d)
-    if (std::find(dims.begin(), dims.end(), all[d]) == dims.end())
-      points = isl_set_eliminate(points.take(), isl_dim_set, unsigned(d), 1);
-  points = to_dims(points, dims);
+  if (!nests.empty()) {
+    std::optional<Set> runs;
+    for (const std::set<std::string>& nest : nests) {
+      std::set<std::string> names = nest;
+      names.insert(dims.begin(), dims.end());
+      Set some = to_dims(domain_of(k, {names.begin(), names.end()}), dims);
+      runs = runs ? Set(isl_set_union(runs->take(), some.take())) : some;
+    }
+    points = isl_set_intersect(points.take(), to_dims(*runs, all).take());
+  }
   for (const auto& [name, value] : params) {
     const int at = isl_set_find_dim_by_name(points.get(), isl_dim_param, name.c_str());
     if (at >= 0)
       points = isl_set_fix_val(points.take(), isl_dim_param, unsigned(at),
                                isl_val_int_from_si(isl(), value));
   }
-  return points;
+  return {std::move(all), std::move(dims), std::move(points)};
 }
 
-/// Equal for sets that differ in names of dimensions only.
-std::string nameless_text_of(const Set& points) {
-  Set out = points;
+/// The values of the last one, in the iterations of those that count.
+Set points_of(const Loops& loops) {
+  // Loops that are not around, such as copies in one domain: what remains of them is exact where
+  // their bounds have no factors, and else more.
+  Set points = loops.points;
+  for (std::size_t d = 0; d < loops.all.size(); ++d)
+    if (std::find(loops.dims.begin(), loops.dims.end(), loops.all[d]) == loops.dims.end())
+      points = isl_set_eliminate(points.take(), isl_dim_set, unsigned(d), 1);
+  return to_dims(points, loops.dims);
+}
+
+/// Equal for loops that differ in names only.
+std::string nameless_text_of(const Loops& loops) {
+  Set out = loops.points;
   for (int d = count(isl_set_dim(out.get(), isl_dim_set)) - 1; d >= 0; --d)
     out = isl_set_set_dim_name(out.take(), isl_dim_set, unsigned(d),
                                ("d" + std::to_string(d)).c_str());
-  return str(out);
+  std::string text = "of";
+  for (std::size_t d = 0; d < loops.all.size(); ++d)
+    if (std::find(loops.dims.begin(), loops.dims.end(), loops.all[d]) != loops.dims.end())
+      text += " " + std::to_string(d);
+  return text + str(out);
 }
 
 /// How many values the last dimension of `points` has at most, from its first to its last one.
@@ -107,14 +157,18 @@ std::map<std::string, std::int64_t> most_trips(const Kernel& k,
                                                const std::map<std::string, std::int64_t>& params) {
   std::map<std::string, std::int64_t> out;
   const Around around = loops_around(k);
-  std::map<std::string, std::optional<std::int64_t>> known;  // by nameless_text_of
+  auto& known = memo().trips;
+  std::set<std::string> open;  // that the budget did not answer
   QuestionBudget budget(kQuestionOperations, kProofOperations);
   for (const std::string& iname : k.inames()) {
-    const Set points = points_of(k, iname, around, params);
-    const auto [it, is_new] = known.emplace(nameless_text_of(points), std::nullopt);
-    std::optional<std::int64_t>& most = it->second;
-    if (is_new) budget.ask([&] { most = most_values(points); });
-    if (most) out[iname] = *most;
+    const Loops loops = loops_of(k, iname, around, params);
+    const std::string text = nameless_text_of(loops);
+    auto it = known.find(text);
+    if (it == known.end() && !open.contains(text)) {
+      budget.ask([&] { it = known.emplace(text, most_values(points_of(loops))).first; });
+      if (it == known.end()) open.insert(text);
+    }
+    if (it != known.end() && it->second) out[iname] = *it->second;
   }
   return out;
 }

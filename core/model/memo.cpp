@@ -61,7 +61,7 @@ void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
           questions.size() + covered.size() + held_.size() + distinct_.size() + maps.size() +
-          ranges.size() + footprints.size() + held_maps_.size() <
+          ranges.size() + trips.size() + footprints.size() + held_maps_.size() <
       kMost)
     return;
   texts.clear();
@@ -73,6 +73,7 @@ void Memo::limit() {
   orders.clear();
   maps.clear();
   ranges.clear();
+  trips.clear();
   made_maps_.clear();
   made_sets_.clear();
   footprints.clear();

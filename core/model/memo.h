@@ -35,6 +35,8 @@ class Memo {
   /// The ranges of the values of inames by the plain bounds of their domains
   /// (core/model/mixed_radix.h).
   std::unordered_map<std::string, std::optional<std::int64_t>> ranges;
+  /// Numbers of iterations by the loops that decide about them (core/count/trips.cpp).
+  std::unordered_map<std::string, std::optional<std::int64_t>> trips;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<NestKey, bool, KeyHash> nests;
   std::unordered_set<ProofKey, KeyHash> proofs;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/expr/integers.h"
 #include "core/expr/piece_starts.h"
 #include "core/model/domain.h"
 #include "core/model/joined_loops.h"
@@ -150,32 +151,131 @@ std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr
   return out;
 }
 
-/// plain_range() of a dimension of the set that introduces it.
-static std::optional<std::int64_t> range_in(const Set& home, const std::string& iname) {
-  const std::vector<BasicSet> parts = parts_of(home);
-  if (parts.size() != 1) return std::nullopt;
-  const int at = isl_set_find_dim_by_name(home.get(), isl_dim_set, iname.c_str());
+namespace {
+
+struct Interval {
   std::optional<std::int64_t> low, high;
-  for (const Constraint& c : constraints_of(parts[0])) {
-    const Val a = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, at);
-    if (yes(isl_val_is_zero(a.get()))) continue;
-    bool alone = yes(isl_val_is_one(a.get())) || yes(isl_val_is_negone(a.get()));
-    for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div})
-      for (int i = 0; alone && i < count(isl_constraint_dim(c.get(), type)); ++i)
-        alone = (type == isl_dim_set && i == at) ||
-                !yes(isl_constraint_involves_dims(c.get(), type, unsigned(i), 1));
-    if (!alone) continue;
-    const bool positive = yes(isl_val_is_one(a.get()));
-    const std::int64_t rest = to_int(isl_constraint_get_constant_val(c.get()));
-    if (positive || yes(isl_constraint_is_equality(c.get())))
-      low = std::max(low.value_or(INT64_MIN), positive ? -rest : rest);
-    if (!positive || yes(isl_constraint_is_equality(c.get())))
-      high = std::min(high.value_or(INT64_MAX), positive ? -rest : rest);
+
+  bool raise(std::int64_t to) {
+    if (low && *low >= to) return false;
+    low = to;
+    return true;
   }
-  std::int64_t out = 0;
-  if (!low || !high || __builtin_sub_overflow(*high, *low, &out)) return std::nullopt;
+  bool lower(std::int64_t to) {
+    if (high && *high <= to) return false;
+    high = to;
+    return true;
+  }
+};
+
+/// `constant` and the terms add up to 0 at least.
+struct BoundRow {
+  std::int64_t constant = 0;
+  std::vector<std::pair<std::size_t, std::int64_t>> terms;  // dimension, factor
+};
+
+/// Of a number that is far from overflow.
+std::optional<std::int64_t> small(const Val& v) {
+  constexpr long kMost = 1L << 60;
+  if (!yes(isl_val_is_int(v.get())) || isl_val_cmp_si(v.get(), kMost) > 0 ||
+      isl_val_cmp_si(v.get(), -kMost) < 0)
+    return std::nullopt;
+  return isl_val_get_num_si(v.get());
+}
+
+/// The constraints of a part that name dimensions and numbers only.
+std::vector<BoundRow> rows_of(const BasicSet& part) {
+  std::vector<BoundRow> out;
+  for (const Constraint& c : constraints_of(part)) {
+    bool plain = true;
+    for (const isl_dim_type type : {isl_dim_param, isl_dim_div})
+      if (const int n = count(isl_constraint_dim(c.get(), type)); n > 0)
+        plain = plain && !yes(isl_constraint_involves_dims(c.get(), type, 0, unsigned(n)));
+    if (!plain) continue;
+    BoundRow row;
+    const auto constant = small(isl_constraint_get_constant_val(c.get()));
+    if (!constant) continue;
+    row.constant = *constant;
+    for (int i = 0; plain && i < count(isl_constraint_dim(c.get(), isl_dim_set)); ++i) {
+      const auto factor = small(isl_constraint_get_coefficient_val(c.get(), isl_dim_set, i));
+      plain = factor.has_value();
+      if (plain && *factor != 0) row.terms.emplace_back(std::size_t(i), *factor);
+    }
+    if (!plain) continue;
+    if (yes(isl_constraint_is_equality(c.get()))) {
+      BoundRow other{-row.constant, row.terms};
+      for (auto& t : other.terms) t.second = -t.second;
+      out.push_back(std::move(other));
+    }
+    out.push_back(std::move(row));
+  }
   return out;
 }
+
+/// Narrows the intervals by a row: with the others at their ends, each term has a bound. Whether
+/// some interval changed.
+bool narrow(const BoundRow& row, std::vector<Interval>& all) {
+  // The most that the constant and all terms add up to, but for one of no known end, if any.
+  std::int64_t most = row.constant;
+  std::optional<std::size_t> open;
+  for (std::size_t t = 0; t < row.terms.size(); ++t) {
+    const auto& [d, factor] = row.terms[t];
+    const auto& end = factor > 0 ? all[d].high : all[d].low;
+    std::int64_t part = 0;
+    if (!end) {
+      if (open) return false;
+      open = t;
+    } else if (__builtin_mul_overflow(factor, *end, &part) ||
+               __builtin_add_overflow(most, part, &most)) {
+      return false;
+    }
+  }
+  bool changed = false;
+  for (std::size_t t = open.value_or(0); t < (open ? *open + 1 : row.terms.size()); ++t) {
+    const auto& [d, factor] = row.terms[t];
+    std::int64_t others = most;
+    if (!open &&
+        __builtin_sub_overflow(most, factor * *(factor > 0 ? all[d].high : all[d].low), &others))
+      continue;
+    if (others == INT64_MIN) continue;
+    // factor*d >= -others
+    changed |= factor > 0 ? all[d].raise(-floor_div(others, factor))
+                          : all[d].lower(factor == -1 ? others : floor_div(others, -factor));
+  }
+  return changed;
+}
+
+/// Bounds of the dimensions of a part that follow from constraints without parameters, one by one:
+/// `0 <= r < 16 and 0 <= r + 16*w < 64` leaves 0 to 3 for `w`.
+std::vector<Interval> intervals_of(const BasicSet& part) {
+  const std::vector<BoundRow> rows = rows_of(part);
+  std::vector<Interval> out(std::size_t(count(isl_basic_set_dim(part.get(), isl_dim_set))));
+  bool changed = true;
+  // Each pass passes bounds on by one dimension at least; more would only creep.
+  for (std::size_t pass = 0; changed && pass <= out.size(); ++pass) {
+    changed = false;
+    for (const BoundRow& r : rows) changed |= narrow(r, out);
+  }
+  return out;
+}
+
+/// plain_range() of a dimension of the set that introduces it.
+std::optional<std::int64_t> range_in(const Set& home, const std::string& iname) {
+  const int at = isl_set_find_dim_by_name(home.get(), isl_dim_set, iname.c_str());
+  std::optional<Interval> whole;
+  for (const BasicSet& part : parts_of(home)) {
+    const Interval own = intervals_of(part)[std::size_t(at)];
+    if (!own.low || !own.high) return std::nullopt;
+    if (!whole) whole = own;
+    whole->low = std::min(*whole->low, *own.low);
+    whole->high = std::max(*whole->high, *own.high);
+  }
+  std::int64_t out = 0;
+  if (!whole || __builtin_sub_overflow(*whole->high, *whole->low, &out)) return std::nullopt;
+  return out;
+}
+
+}  // namespace
 
 std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname) {
   const Domain* home = k.home_of(iname);

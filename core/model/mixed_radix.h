@@ -17,7 +17,7 @@ using RangeOf = std::function<std::optional<std::int64_t>(const std::string& ina
 /// no difference. Linear in the terms.
 std::optional<std::vector<std::string>> digits(const Expr& value, const RangeOf& range);
 
-/// The same with the ranges from constant bounds only.
+/// The same with the ranges of plain_range().
 std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr& value);
 
 /// The same for the pieces that chunk_iname makes, `(0 if o == 0 else n // 3 + min(1, n % 3) if o
@@ -27,7 +27,8 @@ std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr
 std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr& value,
                                                      const Set& domain, const RangeOf& range);
 
-/// The range from constant bounds of `iname` only in its own domain. Without isl's optima.
+/// The range of `iname` from the constraints of its own domain that have no parameters, each by
+/// itself; nothing where these leave it open. Without isl's optima.
 std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname);
 
 }  // namespace moonloop

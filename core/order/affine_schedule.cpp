@@ -40,7 +40,7 @@ Map not_too_involved(Map m) {
 
 class Scheduling {
  public:
-  Scheduling(const Kernel& k, const std::string& within) : found_(dependences(k)) {
+  Scheduling(const Kernel& k, const std::string& within) : found_(dependences(k, within)) {
     order_ = std::make_unique<RunOrder>(Nested{found_.kernel, found_.tree});
     for (int s = 0; s < order_->size(); ++s) {
       const std::vector<std::string>& loops = order_->loops(s);

@@ -163,8 +163,9 @@ std::optional<Map> Conflicts::in_later(Map pairs, const StatementAccess& x,
 
 Map Conflicts::in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
                             const std::vector<std::string>& names) const {
-  const Map equal = in_equal(pairs, x, y, names);
-  return isl_map_subtract(pairs.take(), equal.copy());
+  // Of few constraints: isl subtracts them one by one.
+  Map equal = in_equal(isl_map_universe(isl_map_get_space(pairs.get())), x, y, names);
+  return isl_map_subtract(pairs.take(), equal.take());
 }
 
 bool plainly_apart(const Exprs& a, const Exprs& b) {

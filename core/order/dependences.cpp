@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "core/order/order_reference.h"
 #include "core/sets/budget.h"
@@ -22,7 +23,7 @@ const char* to_string(DepKind kind) {
   throw InternalError("unknown kind of dependence");
 }
 
-DependenceList dependences(const Kernel& k) {
+DependenceList dependences(const Kernel& k, const std::string& within) {
   const IslBudget budget(kProofOperations,
                          fmt::format("finding the dependences of kernel `{}`", k.name), k.at);
   const Reference r(nest(k));
@@ -41,13 +42,20 @@ DependenceList dependences(const Kernel& k) {
     if (yes(isl_map_is_empty(m.get()))) return;
     out.all.push_back({a.insn, b.insn, kind_of(x, y), x.variable, std::move(m), pairs.exact});
   };
-  for (const auto& [name, all] : r.by_variable())
+  const auto is_asked = [&](const AccessAt& a) {
+    const std::vector<std::string>& loops = r.order.loops(a.insn);
+    return within.empty() || std::find(loops.begin(), loops.end(), within) != loops.end();
+  };
+  for (const auto& [name, accesses] : r.by_variable()) {
+    std::vector<AccessAt> all;
+    std::copy_if(accesses.begin(), accesses.end(), std::back_inserter(all), is_asked);
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = i; j < all.size(); ++j) {
         if (!r.at(all[i]).write && !r.at(all[j]).write) continue;
         add(all[i], all[j]);
         if (i != j) add(all[j], all[i]);
       }
+  }
   return out;
 }
 

@@ -67,14 +67,16 @@ ApproximateMap Legality::flow(const AccessAt& write, const AccessAt& read, bool 
                false};
   ApproximateMap out = demanded(p);
   const auto &dx = present_->dims(now(write.insn)), &dy = present_->dims(now(read.insn));
-  Map same = out.all;
+  Map same = isl_map_universe(isl_map_get_space(out.all.get()));
   for (const std::string& i : numbers(x.variable, write.insn)) {
     const auto at_x = std::find(dx.begin(), dx.end(), i), at_y = std::find(dy.begin(), dy.end(), i);
     same = at_y == dy.end() ? Map(isl_map_empty(isl_map_get_space(out.all.get())))
                             : equate(std::move(same), std::size_t(at_x - dx.begin()),
                                      std::size_t(at_y - dy.begin()));
   }
-  out.all = within ? same : Map(isl_map_subtract(out.all.take(), same.take()));
+  // From few constraints: isl subtracts them one by one.
+  out.all = within ? isl_map_intersect(out.all.take(), same.take())
+                   : isl_map_subtract(out.all.take(), same.take());
   return out;
 }
 

@@ -298,12 +298,13 @@ void Legality::prove(const Pair& p) const {
     for (std::size_t i = 0; i < is.loops(a).size(); ++i) items = equate(std::move(items), i, i);
     kept = isl_map_union(kept.take(), items.take());
   }
-  Map violated = isl_map_subtract(pairs.all.take(), kept.take());
-  if (!pairs.exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
-    violated = with_known_scalars(p, std::move(violated));
-  if (!yes(isl_map_is_empty(violated.get()))) {
-    ensure(!known, "a proof that is remembered holds");
-    refuse_pair(p, violated, pairs.exact);
+  if (!yes(isl_map_is_subset(pairs.all.get(), kept.get()))) {
+    Map violated = isl_map_subtract(pairs.all.take(), kept.take());
+    if (!pairs.exact && p.a == p.b) violated = with_known_scalars(p, std::move(violated));
+    if (!yes(isl_map_is_empty(violated.get()))) {
+      ensure(!known, "a proof that is remembered holds");
+      refuse_pair(p, violated, pairs.exact);
+    }
   }
   memo().proofs.insert(std::move(key));
 }

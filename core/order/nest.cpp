@@ -75,6 +75,7 @@ class Fission {
         statement_(std::size_t(r.order.size()), -1) {
     for (std::size_t s = 0; s < number_.size(); ++s)
       statement_[std::size_t(number_[s])] = static_cast<int>(s);
+    for (const Claim& c : k.claims) claims_.emplace_back(c.kind, c.names);
   }
 
   /// Replaces the pairs that concern statements that lost a shared loop.
@@ -158,8 +159,22 @@ class Fission {
                                 : domains_.emplace(s, r_.order.domain(s).all).first->second;
   }
 
+  /// One for all kernels made from the reference that claim the same.
   bool find_dependence(const AccessAt& a, const AccessAt& b) {
-    return !yes(isl_map_is_empty(dependence(a, b).get()));
+    const auto ask = [&] { return !yes(isl_map_is_empty(dependence(a, b).get())); };
+    const auto [it, fresh] =
+        r_.depends.try_emplace({{a.insn, a.access, b.insn, b.access}, claims_}, false);
+    if (fresh) {
+      try {
+        it->second = ask();
+      } catch (...) {
+        r_.depends.erase(it);
+        throw;
+      }
+    } else if (memo().compares) {
+      ensure(it->second == ask(), "what is remembered of two accesses holds");
+    }
+    return it->second;
   }
 
   bool depends_within(const AccessAt& a, const AccessAt& b) {
@@ -201,6 +216,7 @@ class Fission {
   const Reference& r_;
   const std::vector<int>& number_;  // present statement -> reference
   const bool within_;
+  ClaimsKey claims_;
   std::vector<int> statement_;                  // and back
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
   std::unordered_map<std::string, int> kinds_;

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/model/proof_keys.h"
 #include "core/order/address_spaces.h"
 #include "core/order/order.h"
 
@@ -94,6 +96,10 @@ class Reference {
   const OwnCopies& own() const;
 
   mutable bool reads_are_defined = false;  // check_defined has said so
+  /// Whether an instance of the first access, by statement and number, runs before one of the
+  /// second that touches the same element, with those claims: what was asked so far
+  /// (core/order/nest.cpp).
+  mutable std::map<std::pair<std::array<int, 4>, ClaimsKey>, bool> depends;
 
  private:
   ByVariable find_by_variable() const;

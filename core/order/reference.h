@@ -69,7 +69,8 @@ struct DependenceList {
   LoopTree tree;
   std::vector<Dependence> all;
 };
-DependenceList dependences(const Kernel& k);
+/// `within`: only those between statements in that loop.
+DependenceList dependences(const Kernel& k, const std::string& within = {});
 
 struct Access;
 

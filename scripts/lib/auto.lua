@@ -1,5 +1,6 @@
 -- `lp.auto(knl, options)`: a schedule that nobody wrote. Gives the kernel, and the script that makes
 -- it, as text.
+local Memory = require "moonloop.auto_memory"
 local support = require "moonloop.support"
 local Script = require "moonloop.auto_script"
 local Cpu = require "moonloop.auto_cpu"
@@ -64,7 +65,10 @@ return function(knl, options, default)
                 target)
   local params = options.params or {}
   check_params(knl, params)
-  local function accepts(knl) return (pcall(knl.code, knl, target)) end
+  local memory <close> = Memory.open()
+  local function accepts(knl)
+    return Memory.of(knl, "accepted", function() return (pcall(knl.code, knl, target)) end)
+  end
   local prefix = options.prefix or ""
   local function scheduled(accepts)
     return schedule(Script.of(knl, prefix),

@@ -62,11 +62,11 @@ local function parts_of(block, items, vector)
   return parts
 end
 
--- How many terms of the reduction fit into local memory at once.
-local function steps_of(block, parts, items, vector)
+-- How many terms of the reduction fit into so much local memory at once.
+local function steps_of(block, parts, items, vector, room)
   local steps = 16
   local rows = items*vector*(parts.u*block.of_u + parts.v*block.of_v) + 4*(block.of_u + block.of_v)
-  while steps > 4 and rows*steps*block.size > kLocal do steps = steps // 2 end
+  while steps > 4 and rows*steps*block.size > room do steps = steps // 2 end
   return steps
 end
 
@@ -158,7 +158,9 @@ function Blocks.make(self, block, tag)
   local parts = parts_of(block, items, vector)
   local axes = {[u] = axis_of(script, u, parts.u, items, vector),
                 [v] = axis_of(script, v, parts.v, items, vector)}
-  local steps = script:knob(r .. "_steps", {4, 8, 16, 32}, steps_of(block, parts, items, vector))
+  -- Products of the same block of a recurrence are one kernel's where no group waits for another.
+  local room = self.recurrence and kLocal // 2 or kLocal
+  local steps = script:knob(r .. "_steps", {4, 8, 16, 32}, steps_of(block, parts, items, vector, room))
   local before = script.knl
   if not script:try(Blocks.why_whole, "round_up",
                     {[u] = axes[u].size, [v] = axes[v].size, [r] = steps}) then

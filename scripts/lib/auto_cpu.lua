@@ -50,7 +50,8 @@ local function cost_of_access(access, lanes, fast)
   if across == 0 then return 0.2 end
   local new_line = fast ~= lanes and along == "far"
   if across == 1 then return new_line and 0.45 or 0.25 end
-  return fast ~= lanes and not new_line and 1 or 2
+  if fast ~= lanes and not new_line then return 1 end
+  return 4  -- a line for each lane, one after the other, and then they are put together
 end
 
 -- `fast_of(access)`: see above. The arithmetic counts as much as the accesses.
@@ -74,6 +75,7 @@ local kRegion = 20000  -- iterations for which it pays that threads start and wa
 local kLong = 16        -- so many vectors at once need no code of their own for what is left over
 local kShares = 8      -- so many pieces of a loop let a few threads end at about the same time
 
+local kLongCopy = 256  -- elements of a row for which C libraries copy faster than a loop
 local kWorthCopy = 16  -- terms of a sum for which it pays to copy what they read
 
 -- ---- Nests ----------------------------------------------------------------------------------------
@@ -436,6 +438,20 @@ function Cpu:split(why, iname, length, options)
   end
 end
 
+-- Whether all that the loop `v`, which is not short, does is to copy elements that follow each other
+-- in memory.
+function Cpu:is_copy(nest, v)
+  if self.gangs or (self.facts.trips[v] or kUnknown) < kLongCopy then return false end
+  for _, id in ipairs(nest.loop.ids) do
+    local rhs = self.facts.instruction[id].rhs
+    if not rhs or not rhs:match "^[%w_]+%b[]$" then return false end
+    for _, access in ipairs(self.facts.accesses[id]) do
+      if Facts.stride(access, v) ~= 1 then return false end
+    end
+  end
+  return true
+end
+
 -- The loop `v` of statements without loops of their own becomes the innermost one, for vectors.
 function Cpu:make_innermost(nest, v)
   local script, outside = self.script, Facts.without(nest.chain, v)
@@ -453,7 +469,9 @@ function Cpu:make_innermost(nest, v)
     self:spread(nest, {v}, {[v] = outer})
     return true
   end
-  if not script:try(("vectors along `%s`"):format(v), "tag_inames", {[v] = "simd"}) then
+  if self:is_copy(nest, v) then
+    script:note(("`%s` copies rows, for which compilers have code of their own"):format(v))
+  elseif not script:try(("vectors along `%s`"):format(v), "tag_inames", {[v] = "simd"}) then
     return false
   end
   self:spread(nest, outside, {})

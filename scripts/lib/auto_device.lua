@@ -18,6 +18,7 @@ function Device.schedule(script, options)
     params = options.params,
     accepts = options.accepts,
     units = options.target == "cuda",
+    many_results = true,  -- at once, rather than long sums
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
@@ -44,7 +45,8 @@ function Device:nest(iname)
     if self:copies_or_blocks(loop)
         or self:attempt(function() return self:wave_by_wave(loop) end)
         or self:attempt(function() return Rows.one_group(self, loop) end)
-        or self:attempt(function() return Rows.make(self, nest) end) then
+        or self:attempt(function() return Rows.make(self, nest) end)
+        or self:attempt(function() return Rows.columns(self, nest) end) then
       return
     end
   end
@@ -108,6 +110,7 @@ function Device:ways(loop)
       out[#out + 1] = {take = function() return Blocks.make(self, block, tag) end}
     end
     out[#out + 1] = {take = function() return Rows.share_terms(self, nest, parallel, best.iname) end}
+    out[#out + 1] = {take = function() return Rows.in_local(self, nest, best.iname) end}
     out[#out + 1] = {take = function() return Rows.share_sums(self, nest, best.iname) end}
     out[#out + 1] = {take = function() return self:make_grid(nest, parallel, best.iname) end}
   end
@@ -218,7 +221,8 @@ function Device:wave_by_wave(loop)
   end
   local facts = self.facts
   self.script, self.facts = trial, inside
-  local done = Rows.one_group(self, inside.loop[wave]) and Rows.keep_in_local(self, wave)
+  local runs, name = Rows.one_group(self, inside.loop[wave])
+  local done = runs and Rows.keep_in_local(self, wave, name)
   self.facts = facts
   return done
 end
@@ -256,19 +260,31 @@ function Device:take_waves(loop)
   return true
 end
 
--- Loops in it are looked at one by one, on the host.
+-- Loops in it are looked at one by one, on the host; short ones that follow each other together.
 function Device:keep(nest)
   local last = nest.chain[#nest.chain]
-  local any = false
-  for _, each in ipairs(self.facts.inside[last] or {}) do
-    any = true
-    if self.facts.reduced[each] then
-      self:total(self.facts.loop[each])
+  local inside = self.facts.inside[last] or {}
+  local at = 1
+  while at <= #inside do
+    local run = {}
+    while inside[at + #run] and Rows.is_short(self.facts, inside[at + #run]) do
+      run[#run + 1] = inside[at + #run]
+    end
+    local together = #run > 1
+      and self:attempt(function() return Rows.one_after_the_other(self, run) end)
+    if together then
+      at = at + #run
     else
-      self:nest(each)
+      local each = inside[at]
+      if self.facts.reduced[each] then
+        self:total(self.facts.loop[each])
+      else
+        self:nest(each)
+      end
+      at = at + 1
     end
   end
-  if any then
+  if #inside > 0 then
     self:note_what_stays(nest)
   else
     self.script:note(Cpu.why_in_order(self.facts.loop[last]))

@@ -1,6 +1,7 @@
 -- What a schedule is decided by: loops, how they depend on each other, and the strides of accesses.
 -- For moonloop.auto alone.
 local lp = require "moonloop"
+local Memory = require "moonloop.auto_memory"
 
 local Facts = {}
 Facts.__index = Facts
@@ -11,8 +12,7 @@ local function set_of(list)
   return out
 end
 
--- `params`: values of parameters, perhaps not of all; `within`: only of that loop and those in it.
-function Facts.of(knl, params, within)
+local function facts_of(knl, params, within)
   local self = setmetatable({
     instruction = {},  -- by id
     accesses = {},     -- by id, a list of what knl:accesses() gives
@@ -45,6 +45,21 @@ function Facts.of(knl, params, within)
     table.insert(self.inside[parent], loop.iname)
   end
   return self
+end
+
+-- `params`: values of parameters, perhaps not of all, the same ones in all of a schedule; `within`:
+-- only of that loop and those in it. Nobody changes what this gives.
+function Facts.of(knl, params, within)
+  return Memory.of(knl, "facts within " .. (within or ""),
+                   function() return facts_of(knl, params, within) end)
+end
+
+-- isl's schedule of what is in the loop; nothing where it has none.
+function Facts.schedule(knl, iname)
+  return Memory.of(knl, "schedule of " .. iname, function()
+    local ok, schedule = pcall(lp.affine_schedule, knl, iname)
+    return ok and schedule or nil
+  end)
 end
 
 -- The instruction in the loop whose reductions, written out, have the statement: `add_update` is of

@@ -11,6 +11,7 @@ local kShortRow = 24        -- iterations for which a work-item a row is as good
 local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
 local kLocal = 40*1024      -- bytes of local memory that a group may need for parts of an array
 local kOneGroup = 1 << 14   -- iterations that one group finishes while a kernel is launched
+local kLaunches = 1 << 22   -- iterations that take a device no longer than some launches
 
 -- Iterations of all of the loops together; nothing where that is not known.
 local function product(facts, inames)
@@ -103,6 +104,33 @@ local function far_along(facts, x, iname)
   return out
 end
 
+-- Columns, neighbours along memory, of a parallel loop: work-items of a group share what runs at once in
+-- each, and sums, so that all of it is one kernel; for few iterations, beside which launches count.
+function Rows.columns(device, nest)
+  local facts, script = device.facts, device.script
+  local rows, lanes = parallel_of(facts, nest), facts.inside[nest.chain[#nest.chain]] or {}
+  local v, sums, work = rows[1], 0, 0
+  if #rows ~= 1 or #lanes < 2 or far_along(facts, nest.loop.iname, v) > 0 then return false end
+  for _, each in ipairs(lanes) do
+    if not at_once(facts, each) or #(facts.inside[each] or {}) > 0
+        or far_along(facts, nest.loop.iname, each) == 0 then
+      return false
+    end
+    sums = sums + (facts.reduced[each] and 1 or 0)
+    work = work + (product(facts, {v, each}) or math.huge)
+  end
+  if sums == 0 or work > kLaunches then return false end
+  local why = ("columns, neighbours along `%s`: work-items of a group share `%s`"):format(
+    v, table.concat(lanes, "`, `"))
+  local columns = script:knob(v .. "_columns", {4, 8, 16, 32}, 8)
+  local items = script:knob(lanes[1] .. "_items", {16, 32, 64, 128}, 32)
+  if not device:split(why, v, columns, {outer_tag = "g.0", inner_tag = "l.0"}) then return false end
+  for _, each in ipairs(lanes) do
+    if not device:split(why, each, items, {inner_tag = "l.1"}) then return false end
+  end
+  return true
+end
+
 -- Work-items share the terms of each of few results, which are neighbours along `v`.
 function Rows.share_terms(device, nest, parallel, v)
   local facts, script = device.facts, device.script
@@ -166,6 +194,110 @@ function Rows.share_sums(device, nest, v)
   return take_groups(device, why, rows, script:knob(rows[#rows] .. "_rows", {1, 2, 4, 8}, 4))
 end
 
+-- By array that the loop writes: reads of what is the same in all iterations of `v`, and how many
+-- bytes an element has.
+local function read_by_all(facts, loop, v)
+  local out, size = {}, {}
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      if access.write then
+        out[access.variable] = out[access.variable] or {}
+        size[access.variable] = access.size
+      end
+    end
+  end
+  for _, id in ipairs(loop.ids) do
+    for _, access in ipairs(facts.accesses[id]) do
+      local list = out[access.variable]
+      if list and Facts.stride(access, v) == 0 then
+        if access.write then return nil end
+        list[#list + 1] = access
+      end
+    end
+  end
+  return out, size
+end
+
+-- Patterns of these reads and of no other access to the array in the loop, with their parameters: one
+-- for all, where an axis is the same in all of them and in them alone, or else one for each.
+local function patterns_of(facts, loop, reads)
+  local name, axes, params, fixed = reads[1].variable, {}, {}, false
+  for axis, index in ipairs(reads[1].index) do
+    local same = true
+    for _, each in ipairs(reads) do same = same and each.index[axis] == index end
+    for _, id in ipairs(loop.ids) do
+      for _, each in ipairs(facts.accesses[id]) do
+        local is_other = each.variable == name and not Facts.contains(reads, each)
+        if is_other and each.index[axis] == index then same = false end
+      end
+    end
+    fixed = fixed or same
+    axes[axis] = same and index or "x" .. axis
+    if not same then params[#params + 1] = axes[axis] end
+  end
+  local function text_of(index) return ("%s[%s]"):format(name, table.concat(index, ", ")) end
+  if fixed then return {{text = text_of(axes), params = params, reads = reads}} end
+  local out, known = {}, {}
+  for _, each in ipairs(reads) do
+    local text = text_of(each.index)
+    if not known[text] then out[#out + 1] = {text = text, params = {}, reads = {each}} end
+    known[text] = true
+  end
+  return out
+end
+
+-- Each iteration of `v` is a work-item's, which computes its row of an array in order, in local
+-- memory; so is what all rows need. Neighbours along `v` would be far apart in memory.
+function Rows.in_local(device, nest, v)
+  local facts, script = device.facts, device.script
+  local trips = facts.trips
+  if nest.chain[1] ~= v or #nest.chain ~= 2 or facts.loop[nest.chain[2]].par then return false end
+  local length = trips[nest.chain[2]] or math.huge
+  for _, each in ipairs(nest.rest) do
+    if not facts.reduced[each] then return false end
+    length = math.max(length, trips[each] or math.huge)
+  end
+  local shared, sizes = read_by_all(facts, nest.loop, v)
+  if not shared or next(shared) == nil or next(shared, next(shared)) then return false end
+  local array = next(shared)
+  local count, size = 64, sizes[array]
+  while count > 16 and size*length*(length + count) > kLocal do count = count // 2 end
+  if far_along(facts, nest.loop.iname, v) == 0 or size*length*(length + count) > kLocal then
+    return false
+  end
+  local within = "id:" .. table.concat(nest.loop.ids, " or id:")
+  local sweep = {nest.chain[2], table.unpack(nest.rest)}
+  local why = ("a work-item computes each `%s`, whose part of `%s` is in local memory meanwhile")
+    :format(v, array)
+  local inner = device:fresh(v .. "_row")
+  local items = script:knob(v .. "_items", {16, 32, 64}, count)
+  if not device:split(why, v, items, {outer_tag = "g.0", inner_tag = "l.0", inner_iname = inner}) then
+    return false
+  end
+  local of_all = ("so is what all `%s` need of it"):format(v)
+  for _, each in ipairs(#shared[array] > 0 and patterns_of(facts, nest.loop, shared[array]) or {}) do
+    local rule = device:fresh_name(array .. "_of_all")
+    local tile = device:fresh_name(rule .. "_tile")
+    local options, over = {default_tag = "l.auto", temporary_name = tile}, {}
+    for _, x in ipairs(sweep) do
+      local moves = false
+      for _, read in ipairs(each.reads) do moves = moves or Facts.stride(read, x) ~= 0 end
+      if moves then over[#over + 1] = x end
+    end
+    if not script:try(of_all, "extract_subst", rule, each.text, {parameters = each.params, within = within})
+        or not script:try(of_all, "precompute", rule, over, options) then
+      return false
+    end
+  end
+  local part = device:fresh_name(array .. "_rows")
+  local loops = {inner, table.unpack(sweep)}
+  if not script:try(why, "buffer_array", array, loops, {within = within, temporary_name = part}) then
+    return false
+  end
+  return script:try("rows of it are apart, past conflicts of banks", "tag_array_axes", part,
+                    ("N1, N0(pad=%d)"):format(length + 1 - length % 2))
+end
+
 -- How many instances of statements the loop has; nothing where that is not known.
 local function work_in(facts, iname)
   local out = 0
@@ -213,13 +345,14 @@ local function keep_arrays(device, why, loop)
 end
 
 -- Parts of arrays that one group works on all the time, in its loop: copies of these in local memory.
-function Rows.keep_in_local(device, iname)
+-- `name`: what the loop is called since the device's facts were found.
+function Rows.keep_in_local(device, iname, name)
   local facts, script = device.facts, device.script
   local ids, loops, known, arrays = {}, {}, {}, {}
   local around = {}
   for _, each in ipairs(facts.loop[iname].around) do around[each] = true end
   for _, insn in ipairs(script.knl.instructions) do
-    if Facts.contains(insn.inames, iname) then
+    if Facts.contains(insn.inames, name) then
       ids[#ids + 1] = insn.id
       for _, each in ipairs(insn.inames) do
         if not around[each] and not known[each] then
@@ -270,12 +403,16 @@ local function second_of(facts, x)
   end
 end
 
--- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
--- takes less time than a launch.
-function Rows.one_group(device, loop)
+-- The name of the loop once it starts at zero: where a block is does not decide what work-items do.
+local function from_zero(device, why, iname)
+  local name = device:fresh(iname .. "_at")
+  return device.script:try(why, "start_at_zero", iname, {name = name}) and name or iname
+end
+
+-- Makes these loops, one after the other, loops of the work-items of one group, which wait for each
+-- other in between. `base` begins the name of the group's size.
+local function take_lanes(device, why, base, lanes)
   local facts, script = device.facts, device.script
-  local lanes = loop.par and {} or short_lanes(facts, loop.iname)
-  if #lanes == 0 then return false end
   local longest, most, second = 0, 0, {}
   for _, each in ipairs(lanes) do
     second[each] = second_of(facts, each)
@@ -283,22 +420,25 @@ function Rows.one_group(device, loop)
     longest, most = math.max(longest, trips), math.max(most, trips*(facts.trips[second[each]] or 1))
   end
   if longest < kShortRow then return false end
-  local why = ("`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
   local two = most > longest
   local size = two and 256 or 64
   while size < 1024 and 2*size < (two and most // 16 or longest) do size = 2*size end
-  local items = script:knob(loop.iname .. "_items", {64, 128, 256, 512, 1024}, size)
+  local items = script:knob(base .. "_items", {64, 128, 256, 512, 1024}, size)
   local rows = Script.computed("%s//32", {items}, function(n) return n // 32 end)
-  for _, each in ipairs(lanes) do
-    local y = second[each]
+  for _, lane in ipairs(lanes) do
+    local y = second[lane]
+    local each = facts.trips[lane] ~= 1 and from_zero(device, why, lane) or lane
     if y then
+      y = from_zero(device, why, y)
       local across, along = each, y
-      if far_along(facts, each, y) > far_along(facts, each, each) then across, along = y, each end
+      if far_along(facts, lane, second[lane]) > far_along(facts, lane, lane) then
+        across, along = y, each
+      end
       if not device:split(why, across, rows, {inner_tag = "l.1"})
           or not device:split(why, along, 32, {inner_tag = "l.0"}) then
         return false
       end
-    elseif facts.trips[each] ~= 1 then
+    elseif facts.trips[lane] ~= 1 then
       local inner = two and device:fresh(each .. "_in") or nil
       local options = two and {inner_iname = inner} or {inner_tag = "l.0"}
       if not device:split(why, each, items, options)
@@ -307,7 +447,36 @@ function Rows.one_group(device, loop)
       end
     end
   end
-  return keep_arrays(device, why, loop)
+  return true
+end
+
+-- One group runs a loop in order, with all that is in it: its work-items wait for each other, which
+-- takes less time than a launch. Gives whether it does, and what the loop is called then.
+function Rows.one_group(device, loop)
+  local facts = device.facts
+  local once = facts.trips[loop.iname] == 1
+  local lanes = loop.par and not once and {} or short_lanes(facts, loop.iname)
+  if #lanes == 0 or once and #lanes < 2 then return false end
+  local why = (once and "`%s` is short: one group runs it all"
+    or "`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
+  local own, name = device.script, loop.iname
+  device.script = own:fork()
+  if not once then name = from_zero(device, why, name) end
+  if take_lanes(device, why, loop.iname, lanes) then return keep_arrays(device, why, loop), name end
+  device.script = own
+  return false
+end
+
+-- Whether one group finishes the loop while a kernel is launched.
+function Rows.is_short(facts, iname)
+  local work = at_once(facts, iname) and work_in(facts, iname)
+  return work and work <= kOneGroup // 4 and facts.trips[iname] >= kShortRow
+end
+
+-- One group runs loops that are short, one after the other, rather than a launch each.
+function Rows.one_after_the_other(device, lanes)
+  local why = ("short, one after the other, `%s`: one group runs them"):format(table.concat(lanes, "`, `"))
+  return take_lanes(device, why, lanes[1], lanes)
 end
 
 return Rows

@@ -1,6 +1,7 @@
 -- A kernel and the script that makes it: each step is taken at once, and written down with its
 -- reason. For moonloop.auto alone.
 local lp = require "moonloop"
+local Memory = require "moonloop.auto_memory"
 
 local Script = {}
 Script.__index = Script
@@ -128,7 +129,14 @@ end
 function Script:try(why, name, ...)
   local of_library = rawget(require "moonloop.lib", name) ~= nil
   local step = {why = why, name = name, arguments = {...}, of_library = of_library}
-  local result, refusal = lp.attempt(taken, self.knl, step)
+  local function attempt(knl) return lp.attempt(taken, knl, step) end
+  local question = Memory.text(plain(step.arguments))
+  local result, refusal
+  if question then
+    result, refusal = Memory.of(self.knl, name .. question, attempt)
+  else
+    result, refusal = attempt(self.knl)
+  end
   if not result then return false, refusal end
   self.knl = result
   for _, each in ipairs(step.arguments) do self:declare(each) end

@@ -1,6 +1,5 @@
 -- Sweeps over space, one after the other: tiles of them that stay in the cache for several steps of
 -- the loop over time, as isl's schedule of the dependences says. For moonloop.auto alone.
-local lp = require "moonloop"
 local Facts = require "moonloop.auto_facts"
 
 local kCache = 1 << 20  -- bytes that a tile may need
@@ -39,8 +38,8 @@ end
 -- The members of isl's outermost band within the loop that go along space, one for each of the
 -- outer loops of most instructions; none unless the first member is the loop itself.
 local function directions(script, loop, depth)
-  local ok, schedule = pcall(lp.affine_schedule, script.knl, loop.iname)
-  if not ok or schedule.kind ~= "band" or not schedule.permutable then return {} end
+  local schedule = Facts.schedule(script.knl, loop.iname)
+  if not schedule or schedule.kind ~= "band" or not schedule.permutable then return {} end
   for _, id in ipairs(loop.ids) do
     if schedule.members[1].values[id] ~= loop.iname then return {} end
   end

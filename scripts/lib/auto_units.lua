@@ -224,7 +224,8 @@ function Units.make(self, block, small)
   end
   -- Too few for a device: smaller blocks without matrix units leave less of it idle.
   if half < Blocks.kGroups // 2 then return false end
-  small = small or #block.rs > 1 or block.of_u > 1 or block.of_v > 1
+  -- Products of the same block of a recurrence are one kernel's where no group waits for another.
+  small = small or #block.rs > 1 or block.of_u > 1 or block.of_v > 1 or self.recurrence ~= nil
   local own = self.script
   self.script = own:fork()
   local most = groups >= Blocks.kGroups and not small and 8 or 4

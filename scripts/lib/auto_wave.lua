@@ -1,6 +1,5 @@
 -- Waves: instances of a loop and the loops in it for which some sum of their numbers is equal run at
 -- once, where every single loop carries something. For moonloop.auto alone.
-local lp = require "moonloop"
 local Facts = require "moonloop.auto_facts"
 
 -- Adds `factor` times the terms of an affine expression, as isl writes it, by name; nothing where it
@@ -47,8 +46,8 @@ end
 -- What may be equal in a wave, by instruction: a member of the band that is not the loop itself, the
 -- innermost first; else the sum of those that order the instructions' loops.
 local function directions(script, facts, loop)
-  local ok, schedule = pcall(lp.affine_schedule, script.knl, loop.iname)
-  local band = ok and band_of(schedule, loop.ids)
+  local schedule = Facts.schedule(script.knl, loop.iname)
+  local band = schedule and band_of(schedule, loop.ids)
   if not band then return {} end
   local depth = 0
   for _, id in ipairs(loop.ids) do

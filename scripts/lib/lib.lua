@@ -3,6 +3,7 @@
 return setmetatable({
   attempt = require "moonloop.attempt",
   for_all = require "moonloop.for_all",
+  parallel_rows = require "moonloop.parallel_rows",
   pipeline = require "moonloop.pipeline",
   register_block = require "moonloop.register_block",
   repeat_until = require "moonloop.repeat_until",

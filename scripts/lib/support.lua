@@ -191,6 +191,22 @@ function support.partners(knl, iname)
   return out
 end
 
+-- The loops as the tree nests them: those around each, outer ones first, and all in the order in
+-- which they stand. A loop of a reduction counts as well.
+function support.nests(knl)
+  local stack, around, order = {}, {}, {}
+  for line in knl:tree():gmatch "[^\n]+" do
+    local indent, iname = line:match "^(%s*)for ([%w_]+)"
+    if iname and not around[iname] then
+      local depth = #indent // 2
+      around[iname] = table.move(stack, 1, depth, 1, {})
+      order[#order + 1] = iname
+    end
+    if iname then stack[#indent // 2 + 1] = iname end
+  end
+  return around, order
+end
+
 -- `base`, or when the kernel has something of that name, the first of base_0, base_1, ... that is
 -- free.
 function support.fresh(knl, base)

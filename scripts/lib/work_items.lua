@@ -1,22 +1,6 @@
 local lp = require "moonloop"
 local support = require "moonloop.support"
 
--- The loops as the tree nests them: those around each, outer ones first, and all in the order in
--- which they stand. A loop of a reduction counts as well.
-local function nests(knl)
-  local stack, around, order = {}, {}, {}
-  for line in knl:tree():gmatch "[^\n]+" do
-    local indent, iname = line:match "^(%s*)for ([%w_]+)"
-    if iname and not around[iname] then
-      local depth = #indent // 2
-      around[iname] = table.move(stack, 1, depth, 1, {})
-      order[#order + 1] = iname
-    end
-    if iname then stack[#indent // 2 + 1] = iname end
-  end
-  return around, order
-end
-
 -- The inames whose bounds are computed in the kernel, as a set.
 local function computed_bounds(knl)
   local temporary, out = {}, {}
@@ -97,7 +81,7 @@ local function work_items(knl, options)
   size = support.integer("work_items", 2, size, 1)
   rows = support.integer("work_items", 2, rows, 1)
 
-  local around, order = nests(knl)
+  local around, order = support.nests(knl)
   local computed, short = computed_bounds(knl), short_loops(knl)
   local parallel, given, items, trusted = {}, {}, false, {}
   for _, iname in ipairs(knl.trusted_inames) do trusted[iname] = true end

@@ -448,9 +448,11 @@ TEST_CASE("auto: sums of what earlier iterations compute are parted into blocks"
     CHECK(tool("auto k.loop -o k.lua -p n=1000" + of, f.str()).status == 0);
     const std::string script = f.read("k.lua");
     for (const char* name : {"solve", "factors"})
-      CHECK(has(script, std::string(name) + " = lp.skewed_tiles(" + name + ", \"i\", {"));
+      CHECK(has(script, std::string(name) + " = lp.skewed_tiles(" + name + ", \"i"));
     CHECK(has(script, "factors = lp.recognize_reduction(factors, \"q\", \"id:insn_0\")"));
     if (of == " --target opencl") {  // a group runs what is left of a block, in local memory
+      CHECK(has(script, "-- blocks of `i`: what they add to all beyond them is a sum of its own"));
+      CHECK(has(script, "-- a work-item computes each `i_beyond`, whose part of `a` is in local"));
       CHECK(has(script, "solve = lp.buffer_array(solve, \"x\""));
       CHECK(has(script, "factors = lp.buffer_array(factors, \"a\""));
     }

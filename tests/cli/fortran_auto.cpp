@@ -257,3 +257,78 @@ end program
     CHECK(shell("./ours", f.str()).out == shell("./theirs", f.str()).out);
   }
 }
+
+TEST_CASE("fortran: loops that directives make parallel become one, and sums are in lanes") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine step(n, m, u, p, r, w, total)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: u(n, m), p(n, m), r(n, m)
+  real(8), intent(in) :: w(n, m)
+  real(8), intent(out) :: total
+  integer :: j, k
+  total = 0
+  !$omp parallel reduction(+: total)
+  !$omp do
+  do k = 1, m
+    do j = 2, n
+      p(j, k) = r(j, k) + 0.5d0*p(j - 1, k)
+    end do
+  end do
+  !$omp do
+  do k = 1, m
+    do j = 1, n
+      u(j, k) = u(j, k) + p(j, k)
+      total = total + u(j, k)*w(j, k)
+    end do
+  end do
+  !$omp do
+  do j = 1, n
+    do k = 1, 2
+      r(j, k) = r(j, m + 1 - k)
+    end do
+  end do
+  !$omp end parallel
+end subroutine
+program main
+  implicit none
+  real(8) :: u(23, 17), p(23, 17), r(23, 17), w(23, 17), total
+  integer :: j, k
+  do k = 1, 17
+    do j = 1, 23
+      u(j, k) = mod(3*j + k, 7)
+      p(j, k) = mod(j + 5*k, 11)
+      r(j, k) = mod(j*k, 5)
+      w(j, k) = 2*mod(j + k, 3)
+    end do
+  end do
+  call step(23, 17, u, p, r, w, total)
+  print '(4f24.10)', total, sum(u), sum(p), sum(r)
+end program
+)");
+  CHECK(shell("gfortran -O1 k.f90 -o theirs", f.str()).status == 0);
+  const std::string gen = "gen k.f90 --kernel step --target ";
+  for (const char* target : {"c", "openmp"}) {
+    CAPTURE(target);
+    const Outcome code = tool(gen + target, f.str());
+    REQUIRE_MESSAGE(code.status == 0, code.err);
+    const std::size_t rows = code.out.find("k < m");
+    CHECK(rows != std::string::npos);
+    CHECK(!has(code.out, "k_1 < m"));  // one loop of the two
+    const bool c = std::string(target) == "c";
+    CHECK(has(code.out, "#pragma omp simd reduction(+:") == !c);  // C keeps the order of sums
+    CHECK(has(tool(gen + target + " --directives use", f.str()).out,
+              "#pragma omp simd reduction(+:"));
+    CHECK(has(code.out, "for (int32_t k_2 = 0; k_2 < 2; ++k_2) {\n    #pragma omp simd\n") == c);
+    const Outcome made = tool(std::string("fc --kernel step --target ") + target +
+                                  " -- gfortran -O1 -fopenmp k.f90 -o ours",
+                              f.str());
+    CHECK_MESSAGE(made.status == 0, made.err);
+    CHECK(shell("./ours", f.str()).out == shell("./theirs", f.str()).out);
+  }
+  // A script keeps the loops that it names.
+  f.write("keep.lua", "step = lp.untag_inames(step, 'k', 'par')\n");
+  const Outcome kept = tool(gen + "openmp -t keep.lua", f.str());
+  CHECK(has(kept.out, "k_1 < m"));
+  CHECK(!has(kept.out, "#pragma omp simd"));
+}

@@ -362,6 +362,22 @@ TEST_CASE("fortran interface: lines that Fortran takes") {
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 132, line);
   const Outcome built = shell("gfortran -Werror -c i.f90", f.str());
   CHECK_MESSAGE(built.status == 0, built.err);
+
+  // Bounds of arrays are expressions of any length.
+  f.write("b.f90",
+          R"(subroutine bounds_of_many_names(first_of_rows, last_of_rows, depth_of_halo, values)
+  integer, intent(in) :: first_of_rows, last_of_rows, depth_of_halo
+  real(8), intent(inout) :: values(first_of_rows - depth_of_halo:last_of_rows + depth_of_halo, &
+    first_of_rows - 2*depth_of_halo:last_of_rows + 2*depth_of_halo)
+  values(first_of_rows, first_of_rows) = 1
+end subroutine
+)");
+  const Outcome bounds = tool("gen b.f90 -o b.c --fortran-interface ib.f90", f.str());
+  REQUIRE_MESSAGE(bounds.status == 0, bounds.err);
+  std::istringstream all(f.read("ib.f90"));
+  for (std::string line; std::getline(all, line);) CHECK_MESSAGE(line.size() <= 132, line);
+  const Outcome compiled = shell("gfortran -Werror -c ib.f90", f.str());
+  CHECK_MESSAGE(compiled.status == 0, compiled.err);
 }
 
 TEST_CASE("fortran interface: bounds that a call may change keep the value that they had") {

@@ -334,3 +334,13 @@ TEST_CASE("dependences: a recurrence and a later use, with kinds") {
   CHECK(found == expected);
   CHECK(d.all[0].exact);
 }
+
+TEST_CASE("dependences: those within a loop") {
+  const Kernel k = parsed(
+      "kernel f\ndomain {[i, j]: 1 <= i < n and 1 <= j < n}\n"
+      "a[i] = a[i-1] {id=w}\nb[j] = a[j] + b[j-1] {id=r}\n");
+  CHECK(dependences(k).all.size() == 3);
+  CHECK(dependences(k, "i").all.size() == 1);
+  CHECK(dependences(k, "j").all.size() == 1);
+  CHECK(dependences(k, "j").all[0].variable == "b");
+}

@@ -53,3 +53,23 @@ TEST_CASE("not pieces: they overlap, are out of order, or begin where an iname s
   CHECK(pieces("0 <= o < 3 and o != 1 and 0 <= i < n and 0 <= j < 4",
                "(0 if o == 0 else n if o == 1 else n - 1) + i") == "none");
 }
+
+TEST_CASE("plain ranges: bounds are passed on from one iname to the next") {
+  const auto range = [](const std::string& domain, const std::string& iname) {
+    const Kernel k = parsed("kernel f(n: int32, c: float64[n])\ndomain {[o, i, j]: " + domain +
+                            "}\nc[0] = o + i + j\n");
+    return plain_range(k, iname).value_or(-1);
+  };
+  const std::string digits = "0 <= j < 8 and 0 <= 8*i + j < 16 and 0 <= 16*o + 8*i + j < n";
+  CHECK(range(digits, "j") == 7);
+  CHECK(range(digits, "i") == 1);
+  CHECK(range(digits, "o") == -1);
+  CHECK(range("0 <= j < 8 and 0 <= 8*i + j < 17 and o = i", "o") == 2);
+  CHECK(range("0 <= j < 8 and 0 <= 7*i + j < 14 and o = i", "o") == 2);
+  CHECK(range("-3 <= -2*j <= 8 and i = 1 - j and o = 0", "i") == 5);
+  // Of cases: from the least to the largest.
+  CHECK(range("(0 <= j < 8 or 20 <= j < 22) and i = 0 and o = 0", "j") == 21);
+  CHECK(range("(0 <= j < 8 or j = n) and i = 0 and o = 0", "j") == -1);
+  // No end of either.
+  CHECK(range("i = 0 and o >= 0 and o <= j and j <= o + 3 and o < n", "j") == -1);
+}

@@ -233,6 +233,8 @@ class StepMaker {
     return {"skewed_tiles", {text(t), Value{along}, number(r_.between(2, 5))}, {}};
   }
   Call map_domain() {
+    if (r_.chance(10)) return {"start_at_zero", {text(iname())}, {}};
+    if (r_.chance(10)) return {"tight_bounds", {text(iname())}, {}};
     const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");
     switch (r_.below(7)) {
       case 0: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = -{0} }}", x, t));

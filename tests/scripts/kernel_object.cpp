@@ -75,3 +75,73 @@ TEST_CASE("scripts: a trace replays to the same kernel") {
   CHECK(print_kernel(transform(kDouble, replay)) == print_kernel(k));
   run_lua(kDouble, "assert(twice:split_iname('i', 4):trace():find('lp.split_iname', 1, true))");
 }
+
+TEST_CASE("auto: what was asked about a kernel is an answer for that kernel alone") {
+  transform(kDouble, R"(
+    local Memory = require "moonloop.auto_memory"
+    local asked = 0
+    local function loops_of(knl)
+      asked = asked + 1
+      return #knl.inames, nil, "loops"
+    end
+    local function loops(knl, question)
+      local count, none, what = Memory.of(knl, question or "loops", loops_of)
+      assert(none == nil and what == "loops")
+      return count
+    end
+    do
+      local memory <close> = Memory.open()
+      local split = lp.split_iname(twice, "i", 4)
+      assert(loops(twice) == 1 and loops(twice) == 1 and asked == 1)
+      assert(loops(split) == 2 and loops(twice) == 1 and asked == 2)
+      assert(loops(twice, "others") == 1 and asked == 3)
+      do
+        local inner <close> = Memory.open()
+        assert(loops(split) == 2 and asked == 4)
+      end
+      assert(loops(split) == 2 and asked == 4)
+    end
+    assert(loops(twice) == 1 and loops(twice) == 1 and asked == 6)
+
+    local all = {1, 1.0, "1", true, "true", {1}, {"1"}, {{1}}, {a = 1}, {[1.5] = 1}, {1, 1}, {}}
+    local texts = {}
+    for _, value in ipairs(all) do texts[Memory.text(value)] = true end
+    local count = 0
+    for _ in pairs(texts) do count = count + 1 end
+    assert(count == #all)
+    assert(Memory.text{a = 1, b = {2}} == Memory.text{b = {2}, a = 1})
+    assert(Memory.text(print) == nil and Memory.text{{print}} == nil)
+  )");
+}
+
+TEST_CASE("trips: values for which no loop inside runs do not count") {
+  transform(
+      "kernel f(n: int32, a: float64[n, n])\ndomain {[t]: 0 <= t < n}\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: t <= k < i and k < t + 8 and i < t + 9}\na[t, i] = a[t, i] + k\n",
+      R"(
+    assert(f:trips{n = 100}.i == 8)
+  )");
+  transform(
+      "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 90 <= k < i}\na[i] = 1\na[i] = a[i] + k\n",
+      R"(assert(f:trips{n = 100}.i == 100))");
+}
+
+TEST_CASE("trips: each kernel has its own, whatever was asked before") {
+  transform(
+      "kernel f(n: int32, m: int32, a: float64[n, n])\n"
+      "domain {[i, j]: 0 <= i < n and i <= j < m}\na[i, j] = 0.0\n",
+      R"(
+    local function check(knl, params, i, j)
+      local trips = knl:trips(params)
+      assert(trips.i == i and trips.j == j, ("%s %s"):format(trips.i, trips.j))
+    end
+    check(f, {n = 4, m = 6}, 4, 6)
+    check(f, {n = 4, m = 7}, 4, 7)
+    check(f, {n = 4, m = 6}, 4, 6)
+    check(f, {n = 4}, 4, nil)
+    check(lp.fix_parameters(f, {m = 9}), {n = 4}, 4, 9)
+    local parts = lp.split_iname(f, "j", 4):trips{n = 4, m = 6}
+    assert(parts.i == 4 and parts.j_outer == 2 and parts.j_inner == 4)
+  )");
+}

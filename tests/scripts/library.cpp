@@ -4,10 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "core/model/print.h"
 #include "reports/report.h"
-#include "runtime/runner.h"
-#include "tests/scripts/harness.h"
+#include "tests/scripts/with_library.h"
 #include "transforms/registry.h"
 
 /// The bundled Lua library: its files and doc comments, and for each function its result, that the
@@ -48,12 +46,6 @@ const char* const kTriad =
     "domain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
     "y[i, j] = y[i, j] + 3*x[i, j]   {id=add}\n";
 
-/// `kernel` after `lua`, which finds the library as `lib`.
-Kernel with_library(const std::string& kernel, const std::string& lua,
-                    const ScriptOptions& options = {}) {
-  return transform(kernel, "local lib = require 'moonloop.lib'\n" + lua, options);
-}
-
 /// The error of `step` on the second line of a script; the place has to be that line.
 Diagnostic refusal(const std::string& kernel, const std::string& step) {
   const Diagnostic d = failure(kernel, "local lib = require 'moonloop.lib'\n" + step);
@@ -69,25 +61,6 @@ std::string wrong(const std::string& kernel, const std::string& step) {
   const Diagnostic d = refusal(kernel, step);
   CHECK(d.code == "bad-argument");
   return d.text;
-}
-
-/// The kernel computes what `before` does, through the compiler, and its trace makes the same
-/// kernel.
-void verify(const std::string& before, const Kernel& k, const std::vector<GivenValues>& sizes,
-            const std::vector<Target>& targets = {Target::C, Target::OpenMP}) {
-  const Kernel original = parse(before).front();
-  for (const GivenValues& params : sizes)
-    for (const Target target : targets) {
-      RunRequest request;
-      request.target = target;
-      request.params = params;
-      request.verify = true;
-      CAPTURE(params.front().second);
-      CHECK(run_kernel(k, original, request).verification->equal());
-    }
-  const auto again =
-      run_transform_script(add_source("replay.lua", replay_script(k)), {original}, {});
-  CHECK(print_kernel(again.front()) == print_kernel(k));
 }
 
 GivenValues size(int n, int m) { return {{"n", std::to_string(n)}, {"m", std::to_string(m)}}; }

@@ -228,6 +228,19 @@ TEST_CASE("round_up: elements that the same iteration does not write are read by
   check_same(before, {{"i", 3}, {"j", 5}, {"k", 3}});
 }
 
+TEST_CASE("round_up: what a statement before the rounded loops writes is read by parts") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, n])\ndomain {[b]: 0 <= b and 4*b < n}\n"
+      "domain [b] -> {[p, q]: 4*b + 4 <= p < n and 4*b <= q < 4*b + 4}\n"
+      "domain [b] -> {[i, j]: 4*b + 4 <= i < n and 4*b + 4 <= j < i}\n"
+      "domain [b] -> {[k]: 4*b <= k < 4*b + 4}\n"
+      "for b\na[p, q] = 0.5*a[p, q]\na[i, j] = a[i, j] - sum(k, a[i, k]*a[j, k]) {id=s}\nend\n");
+  const Kernel out = round_up(k, {{"i", 8}, {"j", 4}, {"k", 4}});
+  CHECK(out.rules.size() == 2);
+  check_same(k, {{"i", 8}, {"j", 4}, {"k", 4}});
+  check_same(k, {{"i", 3}, {"j", 5}, {"k", 3}});
+}
+
 TEST_CASE("round_up: a loop with computed bounds has a condition of its own") {
   const Kernel k = parsed(
       "kernel f(n: int32, c: int32[n], y: int32[n, n])\n"
