@@ -24,10 +24,10 @@ bool may_change(const Effects& e, const Variable& outer) {
 
 bool may_move(const SubroutineCall& call, const Variable& outer, bool passed) {
   const std::string path = outer_path(outer);
+  if (call.changes) return false;
   if (call.output && overlaps(call.output->moves, path)) return true;
-  const bool calls = call.output ? call.output->calls : !call.name.starts_with("mpi_");
-  if (!calls || call.changes) return false;
   if (call.effects && !path.empty()) return overlaps(call.effects->moves, path);
+  if (call.output ? !call.output->calls : call.name.starts_with("mpi_")) return false;
   return (outer.allocatable || outer.pointer) && !passed && may_change(call, outer);
 }
 

@@ -111,6 +111,8 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
 /// Whether all objects of the statement are local variables.
 bool is_of_own(const fp::AllocateStmt& s, const Routine& routine);
 bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine);
+/// Fails where an assignment that C does may give something other memory.
+void check_memory_of(const ev::Assignment& a, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);

@@ -146,6 +146,10 @@ class Keeping : public OutputArguments {
   NamesInStatement read_names(const T& s) {
     NamesInStatement names;
     fp::Walk(s, names);
+    if (const auto known = moved_.procedures->of(own_effects(s)))
+      effects_ = known->effects;
+    else
+      output_.calls = true;  // of anything
     for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
     assigned_.insert(names.counters.begin(), names.counters.end());
     if (what_ != "call") assigned_.insert(names.passed.begin(), names.passed.end());
@@ -160,7 +164,7 @@ class Keeping : public OutputArguments {
   void note_moved(const sem::Symbol& s) {
     const auto it = moved_.variables.find(&s);
     if (it == moved_.variables.end()) return;
-    output_.moves.insert(it->second);
+    output_.moves.insert(it->second.begin(), it->second.end());
     if (s.owner().IsDerivedType()) return;
     by_name_.insert(&s);
     objects_.insert(&s);
@@ -223,7 +227,6 @@ class Keeping : public OutputArguments {
         s.has<sem::ProcEntityDetails>()) {
       if (sem::IsDummy(s)) fail(fmt::format("the dummy procedure `{}` in `{}`", local, what_));
       output_.calls = true;
-      procedures_.insert(&s);
       return is_external(s) ? external(local, s) : use(s, local);
     }
     if (s.has<sem::DerivedTypeDetails>()) return use(s, local);
@@ -341,12 +344,12 @@ class Keeping : public OutputArguments {
     out.place = std::string::npos;
     out.output = std::make_shared<Output>(std::move(output_));
     out.call = {"a statement in Fortran", std::move(arguments_), {}, out.output};
-    if (moved_.procedures) out.call.effects = moved_.procedures->of(procedures_);
+    out.call.effects = effects_;
     return out;
   }
 
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
-  std::set<const sem::Symbol*> procedures_;            // that it calls or passes
+  std::shared_ptr<const Effects> effects_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
@@ -365,7 +368,7 @@ void check_memory(const SomeExpr& e, const Span& at) {
   }
 }
 
-SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, const Moved& moved) {
+SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
   const sem::Symbol* callee = ref.proc().GetSymbol();
   SubroutineCall x{procedure_name(ref.proc()), {}};
   if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsProcedurePointer(*callee) ||
@@ -375,7 +378,6 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, const Move
   // Fails where addresses are not enough.
   const bool elsewhere = is_in_another_file(*callee, at);
   if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
-  if (const auto* known = moved.procedures->of(*callee)) x.effects = known->effects;
   for (const auto& a : ref.arguments()) {
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
@@ -433,7 +435,8 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
   } catch (const Error& e) { why_not = e.diagnostics(); }
   try {
     OutputStatement out;
-    out.call = called_by(*s.typedCall, at, moved);
+    out.call = called_by(*s.typedCall, at);
+    if (const auto known = moved.procedures->of(own_effects(s))) out.call.effects = known->effects;
     if (kept) out.call.otherwise.push_back(std::move(kept->call));
     return out;
   } catch (const Error& e) {

@@ -8,7 +8,7 @@ namespace moonloop::fortran {
 /// component's. C has addresses and bounds from before, so that statements which use them stay
 /// Fortran, and so do calls of what uses them.
 struct Moved {
-  ProcedureEffects::Names variables;
+  OwnEffects::Names variables;
   const ProcedureEffects* procedures = nullptr;
 };
 Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures);

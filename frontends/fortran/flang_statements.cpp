@@ -353,13 +353,7 @@ class Reader {
     if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
-    if (const sem::Symbol* whole = ev::UnwrapWholeSymbolDataRef(a->lhs);
-        whole && sem::IsAllocatable(whole->GetUltimate()) && a->rhs.Rank() > 0)
-      unsupported(at,
-                  fmt::format("an array for all of the allocatable `{}`, which may get another "
-                              "shape,",
-                              whole->name().ToString()),
-                  "name a section, as in `a(:) = b`");
+    check_memory_of(*a, at);
     std::vector<Assignment> all;
     if (const auto& e = std::get<fp::Expr>(s.t); uses(e, moved_))
       all.push_back({to_expr(a->lhs, at), tested(e, at, out)});

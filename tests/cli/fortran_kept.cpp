@@ -410,15 +410,15 @@ end subroutine
   const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
   says("k.f90:13:5: the call of `somewhere`, which may give `u` other memory, is not supported");
   says("k.f90:18:5: `call`, which may give `u` other memory, is not supported");
-  says("k.f90:29:5: the call of `ends`, which is not a kernel, is not supported");
-  says("k.f90:34:5: the optional argument `k` in `read` is not supported");
-  says("k.f90:49:5: `select type` is not supported");
-  says("k.f90:56:5: the call of `move_alloc` is not supported");
-  CHECK(has(out.out, "fills      k.f90:21:14  imported"));
-  CHECK(has(out.out, "elsewhere  k.f90:59:12  imported"));  // as a call
+  says("k.f90:33:5: the call of `ends`, which is not a kernel, is not supported");
+  says("k.f90:38:5: the optional argument `k` in `read` is not supported");
+  says("k.f90:53:5: `select type` is not supported");
+  says("k.f90:60:5: the call of `move_alloc` is not supported");
+  CHECK(has(out.out, "fills      k.f90:25:14  imported"));
+  CHECK(has(out.out, "elsewhere  k.f90:63:12  imported"));  // as a call
   CHECK(
       has(tool("gen k.f90 --kernel elsewhere", f.str()).err,
-          "k.f90:63:3: note: the call of `fills`, which has a statement with private names of the "
+          "k.f90:67:3: note: the call of `fills`, which has a statement with private names of the "
           "module `state`, is not supported outside of that module"));
 }
 
