@@ -133,8 +133,7 @@ class Finder {
   void Post(const fp::PointerObject& o) { moved(sem::GetExpr(nullptr, o)); }
   void Post(const fp::PointerAssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
-    if (!a || !ev::IsProcedurePointer(a->lhs))  // what calls one is unknown
-      moved(a ? &a->lhs : nullptr);
+    moved(a ? &a->lhs : nullptr);
   }
   void Post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);

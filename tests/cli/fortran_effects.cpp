@@ -243,7 +243,7 @@ contains
   for (const std::string body :
        {"call own(u)", "call part(state)", "call gives(state)", "state = t()", "call twice(state)",
         "call copied(state)", "call c_f_pointer(c_loc(n), target_of)", "u = [1, 2]",
-        "p => state%a\nallocate (p(3))", "read (*, *) state%a", "f => own",
+        "p => state%a\nallocate (p(3))", "read (*, *) state%a", 
         "call mpi_send(u, n)"})
     CHECK_MESSAGE(has(says(body), "imported"), (body + ": " + says(body)));
 }
