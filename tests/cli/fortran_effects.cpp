@@ -236,15 +236,14 @@ contains
   for (const std::string body :
        {"call elsewhere(n)", "call f(n)", "call named_by_c()", "call given(elsewhere)",
         "chosen%a = [1, 2]", "chosen = state", "write (*, *) name", "any = 3", "deallocate (any)"})
-    CHECK_MESSAGE(has(says(body),
-                      "`call`, which may give `state_a` other memory, is not supported"),
-                  (body + ": " + says(body)));
+    CHECK_MESSAGE(
+        has(says(body), "`call`, which may give `state_a` other memory, is not supported"),
+        (body + ": " + says(body)));
   // With what uses these in Fortran, or without.
   for (const std::string body :
        {"call own(u)", "call part(state)", "call gives(state)", "state = t()", "call twice(state)",
         "call copied(state)", "call c_f_pointer(c_loc(n), target_of)", "u = [1, 2]",
-        "p => state%a\nallocate (p(3))", "read (*, *) state%a", 
-        "call mpi_send(u, n)"})
+        "p => state%a\nallocate (p(3))", "read (*, *) state%a", "call mpi_send(u, n)"})
     CHECK_MESSAGE(has(says(body), "imported"), (body + ": " + says(body)));
 }
 

@@ -162,7 +162,9 @@ class Moves {
   explicit Moves(unsigned seed) : random_(seed) {}
 
   std::string module(int movers, int routines) {
-    std::string out = "module routines\n  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc\n  use store\n  implicit none\ncontains\n";
+    std::string out =
+        "module routines\n  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc\n  use "
+        "store\n  implicit none\ncontains\n";
     for (int i = 0; i < movers; ++i) out += mover(i, movers);
     for (int i = 0; i < routines; ++i) out += routine(i, movers);
     return out + "end module\n";
@@ -262,9 +264,10 @@ class Moves {
       for (int loops = 1 + upto(2); loops > 0; --loops) out += loop(pick(of));
       const int way = upto(12);
       if (way == 0)
-        out += "    " + pick({"s = o", "b%inner = o", "v = z", "call longer(u)", "call put(s, o)",
-                              "call fresh(s)", "u = [u(:4), 0.5d0]", "p => pool(21:25)",
-                              "call towards(p, pool(26:30))", "h%turns = h%turns + 1"}) +
+        out += "    " +
+               pick({"s = o", "b%inner = o", "v = z", "call longer(u)", "call put(s, o)",
+                     "call fresh(s)", "u = [u(:4), 0.5d0]", "p => pool(21:25)",
+                     "call towards(p, pool(26:30))", "h%turns = h%turns + 1"}) +
                "\n";
       else if (way == 1 && number > 0)
         out += "    call r" + std::to_string(upto(number)) + "(n, x)\n";
@@ -322,10 +325,10 @@ std::size_t same_programs(unsigned seed) {
   const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + which, f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err);
   const std::string fortran = "gfortran -O0 -ffree-line-length-none -std=gnu -w store.f90 ";
-  const Outcome built = shell("mkdir -p b a && " + fortran +
-                                  "-J b -o before k.f90 main.f90 && gcc -O1 -c k.c && " + fortran +
-                                  "-J a -o after i.f90 main.f90 k.o -lm",
-                              f.str());
+  const Outcome built =
+      shell("mkdir -p b a && " + fortran + "-J b -o before k.f90 main.f90 && gcc -O1 -c k.c && " +
+                fortran + "-J a -o after i.f90 main.f90 k.o -lm",
+            f.str());
   REQUIRE_MESSAGE(built.status == 0, built.err << built.out);
   // Memory that is given back has other contents.
   const Outcome before = shell("MALLOC_PERTURB_=165 ./before", f.str()),
@@ -340,6 +343,7 @@ std::size_t same_programs(unsigned seed) {
 
 TEST_CASE("fortran programs: random calls that give variables of modules other memory") {
   std::size_t kernels = 0;
-  for (unsigned batch = 0; batch < 4; ++batch) kernels += same_programs(first_seed() + 1000 * batch);
+  for (unsigned batch = 0; batch < 4; ++batch)
+    kernels += same_programs(first_seed() + 1000 * batch);
   CHECK(kernels >= 8);
 }
