@@ -107,6 +107,10 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
 }
 
 void check_memory_of(const ev::Assignment& a, const Span& at) {
+  if (const auto symbols = ev::GetSymbolVector(a.lhs);
+      !symbols.empty() && sem::IsProcedure(symbols.front()->GetUltimate()))
+    unsupported(at, fmt::format("an assignment to what `{}` points at",
+                                symbols.front()->name().ToString()));
   const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(a.lhs);
   if (whole && sem::IsAllocatable(whole->GetUltimate()) && a.rhs.Rank() > 0)
     unsupported(at,

@@ -247,6 +247,24 @@ contains
     CHECK_MESSAGE(has(says(body), "imported"), (body + ": " + says(body)));
 }
 
+TEST_CASE("fortran effects: an assignment to what a function points at is named") {
+  const std::string out = imports(R"(module m
+  implicit none
+  real(8), target :: w(3)
+contains
+  function place() result(r)
+    real(8), pointer :: r
+    r => w(2)
+  end function
+  subroutine s()
+    place() = 3
+  end subroutine
+end module
+)");
+  CHECK_MESSAGE(has(out, "k.f90:10:5: an assignment to what `place` points at is not supported"),
+                out);
+}
+
 TEST_CASE("fortran effects: Fortran calls procedures of no module with what C cannot pass") {
   const Folder f;
   f.write("k.f90", R"(module chunks
