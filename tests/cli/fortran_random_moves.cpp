@@ -105,10 +105,6 @@ contains
     external :: f
     call f()
   end subroutine
-  function place() result(r)
-    real(8), pointer :: r
-    r => w(2)
-  end function
 end module
 )";
 
@@ -213,7 +209,6 @@ class Moves {
         "w(1) = w(1) + (.of. 2)",
         "call elsewhere()",
         "call with(elsewhere)",
-        "place() = 0.125d0",
         "same(2) = same(2) + 1",
         "call plus_one(u)",
         "call plus_one(s%a)",
