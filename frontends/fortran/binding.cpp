@@ -379,6 +379,19 @@ void Binding::array(const Variable& dummy, const Expr& argument) {
   arrays_.emplace(dummy.name, std::move(v));
 }
 
+/// Fails where a bound is a value that the caller computes: arrays get their memory at its start.
+void Binding::check_bound(const Expr& e, const Variable& v) const {
+  std::set<std::string> names;
+  if (e) collect_reads(e, names);
+  for (const std::string& n : names)
+    if (const auto it = caller_.variables.find(n); it != caller_.variables.end() &&
+                                                   !it->second.dummy && !it->second.constant &&
+                                                   !it->second.host)
+      fail("unsupported", v.at,
+           "the bounds of `{}` depend on `{}`, which is not an argument that stays as it is",
+           v.name, n);
+}
+
 /// A variable of the called routine's own.
 void Binding::adopt(const std::string& name) {
   Variable v = callee_.variables.at(name);
@@ -388,6 +401,7 @@ void Binding::adopt(const std::string& name) {
   for (Bounds& b : v.bounds) {
     b.lower = as_at_entry(expr(b.lower));
     b.upper = as_at_entry(expr(b.upper));
+    for (const Expr& e : {b.lower, b.upper}) check_bound(e, v);
   }
   names_[name] = v.name;
   const std::string own = v.name;

@@ -65,6 +65,7 @@ class Binding {
   View view(const Variable& dummy, const Expr& argument) const;
   void match(const Variable& dummy, View& v, bool from_element) const;
   Expr copy(const Variable& dummy, const Expr& value);
+  void check_bound(const Expr& e, const Variable& v) const;
   void entry_value(const Variable& entry, const Expr& argument);
   Expr as_at_entry(const Expr& e) const;
   Expr settled(const Expr& place);

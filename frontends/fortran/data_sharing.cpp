@@ -3,6 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "core/expr/reduction_steps.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/set_before_use.h"

@@ -1,6 +1,7 @@
 #include "frontends/fortran/entry_values.h"
 
 #include "core/model/external.h"
+#include "frontends/fortran/effects.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -21,6 +22,11 @@ bool may_change(const Routine& r, const std::string& name, const std::set<std::s
 
 /// Stands for all outer variables, which a routine of another file may change.
 constexpr const char* kAllOuter = "|all";
+
+/// Before a variable of a module, by its path.
+constexpr const char* kPath = "path|";
+/// Stands for all outer variables that pointers may point at.
+constexpr const char* kTargets = "|targets";
 
 /// `name` of `r` was assigned: the variable, and what it is elsewhere.
 void note(const std::string& name, const Routine& r, std::set<std::string>& out) {
@@ -67,7 +73,7 @@ void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string
       for (std::size_t n = 0; n < x->arguments.size(); ++n)
         if (const Expr place = place_of(x->arguments[n], r); place && may_change_argument(*x, n))
           note(written_name(place), r, out);
-      if (x->output->calls) note_all_outer(r, out);
+      if (x->output->calls) note_effects(x->effects.get(), r, out);
       for (const auto& [name, v] : r.variables)
         if (overlaps(x->output->accesses, outer_path(v))) note(name, r, out);
     }
@@ -91,11 +97,30 @@ void AssignedNames::note_all_outer(const Routine& r, std::set<std::string>& out)
     if (v.outer) note(name, r, out);
 }
 
+void AssignedNames::note_path(const std::string& path, const Routine& r,
+                              std::set<std::string>& out) {
+  out.insert(path);
+  const std::set<std::string> one{path.substr(std::string_view(kPath).size())};
+  for (const auto& [name, v] : r.variables)
+    if (overlaps(one, outer_path(v))) note(name, r, out);
+}
+
+/// What is called may have these effects; null: any.
+void AssignedNames::note_effects(const Effects* e, const Routine& r, std::set<std::string>& out) {
+  if (!e) return note_all_outer(r, out);
+  for (const std::string& path : e->changes) note_path(kPath + path, r, out);
+  if (e->sets) out.insert(kTargets);
+  for (const auto& [name, v] : r.variables)
+    if (v.outer && (outer_path(v).empty() || (e->sets && (v.target || v.pointer))))
+      note(name, r, out);
+}
+
 void AssignedNames::add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                              std::set<std::string>& out) const {
   if (name.starts_with(kIntrinsic)) return;
   const Routine* f = find_routine(all_, name);
-  if (f && !f->errors.empty()) f = nullptr;  // what it does is not known
+  const Effects* effects = f ? f->effects.get() : nullptr;
+  if (f && !f->errors.empty()) f = nullptr;  // what it does to its arguments is not known
   const std::set<std::string>* assigned = nullptr;
   if (f) {
     if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;
@@ -103,13 +128,17 @@ void AssignedNames::add_call(const std::string& name, const Exprs& arguments, co
     for (const std::string& n : *assigned) {
       const bool outer = n.find('|') != std::string::npos;
       if (outer) out.insert(n);
+      if (n.starts_with(kPath)) note_path(n, r, out);
+      for (const auto& [own, v] : r.variables)
+        if (n == kTargets && v.outer && (v.target || v.pointer)) note(own, r, out);
       if (const Variable* v = outer ? find_outer(r, n) : nullptr) out.insert(v->name);
       // Of the routine around both.
       if (!f->host.empty() && (!f->variables.count(n) || f->variables.at(n).host)) out.insert(n);
     }
     if (assigned->count(kAllOuter)) note_all_outer(r, out);
+    if (effects) note_effects(effects, r, out);  // its call may stay one
   } else if (!name.starts_with("mpi_")) {
-    note_all_outer(r, out);
+    note_effects(effects, r, out);
   }
   const std::vector<const Variable*> dummies = f ? dummies_of(*f) : std::vector<const Variable*>();
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -19,6 +19,8 @@ class AssignedNames {
   void add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                 std::set<std::string>& out) const;
   static void note_all_outer(const Routine& r, std::set<std::string>& out);
+  static void note_path(const std::string& path, const Routine& r, std::set<std::string>& out);
+  static void note_effects(const Effects* e, const Routine& r, std::set<std::string>& out);
 
   const std::vector<Routine>& all_;
   std::map<std::string, std::set<std::string>> by_routine_;

@@ -24,6 +24,8 @@ namespace sem = Fortran::semantics;
 namespace ev = Fortran::evaluate;
 using Fortran::common::TypeCategory;
 
+class ProcedureEffects;
+
 /// Maps pieces of the text that Flang works on to places in the user's files.
 class Places {
  public:
@@ -80,8 +82,10 @@ void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places&
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
 /// `skip_output`: `print` and `write` are left out, else unsupported. `routine` has its own
 /// variables; it gets more of them where statements need them, and directives without effect.
+/// `procedures`: those that it may call.
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
-               const Places& places, bool skip_output, Routine& routine);
+               const Places& places, bool skip_output, const ProcedureEffects& procedures,
+               Routine& routine);
 /// A statement that prints, or stays Fortran. The text of its `format` statement, in quotes,
 /// belongs at `place` of what the routine of `output` does; without a place, on a line of its own.
 struct OutputStatement {
@@ -96,16 +100,6 @@ struct OutputStatement {
 };
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
 OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
-/// A statement that stays as it is in a routine of the interface; `what` is its keyword. A format
-/// that it names has a line there.
-OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
-                          const Span& at);
-/// A call; one that only Fortran can make is a statement that stays.
-OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
-                          const Span& at);
-/// Nothing where `skip_output` leaves it out.
-std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
-                                          fp::CharBlock source, const Span& at, bool skip_output);
 /// Whether a `write` goes into a text, not to a unit.
 bool writes_into_text(const fp::WriteStmt& s);
 /// Whether a `write` also assigns variables.
@@ -117,6 +111,8 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
 /// Whether all objects of the statement are local variables.
 bool is_of_own(const fp::AllocateStmt& s, const Routine& routine);
 bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine);
+/// Fails where an assignment that C does may give something other memory.
+void check_memory_of(const ev::Assignment& a, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);

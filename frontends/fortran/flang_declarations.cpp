@@ -67,7 +67,8 @@ class Declarations {
     wanted_ = &names;
     for (const std::string& name : names) {
       if (routine_.variables.count(name)) continue;
-      if (const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name}))
+      const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
+      if (symbol && !has_its_value(symbol->GetUltimate()))
         around(*symbol);
       else
         around_component(scope, name);
@@ -95,6 +96,12 @@ class Declarations {
                             : type_in_fortran(*numeric_type(*type), v.at) + ", ";
     v.procedure += "external";
     routine_.variables.emplace(v.name, std::move(v));
+  }
+
+  /// Whether the value of a constant is in the places of its name.
+  static bool has_its_value(const sem::Symbol& s) {
+    const auto* object = s.detailsIf<sem::ObjectEntityDetails>();
+    return object && sem::IsNamedConstant(s) && s.Rank() == 0 && object->init();
   }
 
   void around(const sem::Symbol& symbol) {
@@ -136,6 +143,7 @@ class Declarations {
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
     v.constant = sem::IsNamedConstant(s);
     v.saved = sem::IsSaved(s);
+    v.target = s.attrs().test(sem::Attr::TARGET) || sem::FindEquivalenceSet(s);
     if (s.test(sem::Symbol::Flag::Implicit) && routine_.unknown && !v.dummy)
       if (const std::string module = routine_.unknown->of(v.name); !module.empty())
         fail("fortran", at, "`{}`, which nothing declares, may be in the module `{}`", v.name,

@@ -78,7 +78,7 @@ constexpr std::string_view kAssignment = "assignment", kValue = "value", kConstr
 
 class Keeping : public OutputArguments {
  public:
-  Keeping(std::string_view what, const Span& at, const Moved& moved = {})
+  Keeping(std::string_view what, const Span& at, const Moved& moved)
       : OutputArguments(what, at), moved_(moved) {
     output_.what = what;
   }
@@ -146,6 +146,10 @@ class Keeping : public OutputArguments {
   NamesInStatement read_names(const T& s) {
     NamesInStatement names;
     fp::Walk(s, names);
+    if (const auto known = moved_.procedures->of(own_effects(s)))
+      effects_ = known->effects;
+    else
+      output_.calls = true;  // of anything
     for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
     assigned_.insert(names.counters.begin(), names.counters.end());
     if (what_ != "call") assigned_.insert(names.passed.begin(), names.passed.end());
@@ -158,9 +162,9 @@ class Keeping : public OutputArguments {
   }
 
   void note_moved(const sem::Symbol& s) {
-    const auto it = moved_.find(&s);
-    if (it == moved_.end()) return;
-    output_.moves.insert(it->second);
+    const auto it = moved_.variables.find(&s);
+    if (it == moved_.variables.end()) return;
+    output_.moves.insert(it->second.begin(), it->second.end());
     if (s.owner().IsDerivedType()) return;
     by_name_.insert(&s);
     objects_.insert(&s);
@@ -223,10 +227,32 @@ class Keeping : public OutputArguments {
         s.has<sem::ProcEntityDetails>()) {
       if (sem::IsDummy(s)) fail(fmt::format("the dummy procedure `{}` in `{}`", local, what_));
       output_.calls = true;
-      return use(s, local);
+      return is_external(s) ? external(local, s) : use(s, local);
     }
     if (s.has<sem::DerivedTypeDetails>()) return use(s, local);
     fail(fmt::format("`{}` in `{}`", local, what_));
+  }
+
+  /// In no module, so that its name is declared.
+  bool is_external(const sem::Symbol& s) const {
+    if (module_of(s) || sem::IsProcedurePointer(s) || s.has<sem::GenericDetails>()) return false;
+    const auto* p = s.detailsIf<sem::SubprogramDetails>();
+    return !p || s.owner().IsGlobal() || (p->isInterface() && is_in_another_file(s, at_));
+  }
+
+  void external(const std::string& name, const sem::Symbol& s) {
+    std::string type;
+    if (sem::IsFunction(s)) {
+      const auto own = ev::DynamicType::From(s);
+      const bool logical = own && own->category() == TypeCategory::Logical;
+      const auto number = own && !logical ? numeric_type(*own) : std::nullopt;
+      if ((!number && !logical) || s.Rank() > 0)
+        fail(fmt::format("the function `{}` of this type in `{}`", name, what_));
+      type =
+          (number ? type_in_fortran(*number, at_) : fmt::format("logical({})", own->kind())) + ", ";
+    }
+    constants_ += type + "external :: " + name + "\n  ";
+    named_.insert(name);
   }
 
   /// A group of the same variables, any of which a `read` may change.
@@ -318,14 +344,16 @@ class Keeping : public OutputArguments {
     out.place = std::string::npos;
     out.output = std::make_shared<Output>(std::move(output_));
     out.call = {"a statement in Fortran", std::move(arguments_), {}, out.output};
+    out.call.effects = effects_;
     return out;
   }
 
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
+  std::shared_ptr<const Effects> effects_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
-  const Moved moved_;
+  const Moved& moved_;
   std::string constants_, groups_, first_;  // before the statement
 };
 
@@ -377,11 +405,6 @@ OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::Ch
   return k.statement(s, source.ToString());
 }
 
-OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
-                          const Span& at) {
-  return read_kept(s, what, source, at, Moved{});
-}
-
 OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
                           const Moved& moved) {
   std::string text;
@@ -403,16 +426,17 @@ KeptValue read_kept_value(const fp::Expr& e, const Span& at, const Moved& moved)
 }
 
 OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
-                          const Span& at) {
+                          const Span& at, const Moved& moved) {
   if (!s.typedCall) moonloop::fail("fortran", at, "Flang gives this call no type");
   std::optional<OutputStatement> kept;
   std::vector<Diagnostic> why_not;
   try {
-    kept = read_kept(whole, "call", source, at);
+    kept = read_kept(whole, "call", source, at, moved);
   } catch (const Error& e) { why_not = e.diagnostics(); }
   try {
     OutputStatement out;
     out.call = called_by(*s.typedCall, at);
+    if (const auto known = moved.procedures->of(own_effects(s))) out.call.effects = known->effects;
     if (kept) out.call.otherwise.push_back(std::move(kept->call));
     return out;
   } catch (const Error& e) {
@@ -424,16 +448,17 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
 }
 
 std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
-                                          fp::CharBlock source, const Span& at, bool skip_output) {
+                                          fp::CharBlock source, const Span& at, bool skip_output,
+                                          const Moved& moved) {
   const bool assigns = assigns_variables(s), shows = !writes_into_text(s);
   if (skip_output && shows && assigns) unsupported(at, "a `write` that assigns variables");
   if (skip_output && shows) return std::nullopt;
-  if (assigns) return read_kept(whole, "write", source, at);
+  if (assigns || uses(whole, moved)) return read_kept(whole, "write", source, at, moved);
   try {
     return read_output(s, at);
   } catch (const Error& e) {
     try {
-      return read_kept(whole, "write", source, at);
+      return read_kept(whole, "write", source, at, moved);
     } catch (const Error&) { throw Error(e.diagnostics()); }
   }
 }

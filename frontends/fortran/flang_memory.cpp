@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_effects.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 
@@ -104,6 +104,28 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
     if (v.pointer) out.push_back({at, PointerAssignment{v.name, var(v.name, at), {}}});
     if (source) out.push_back({at, Assignment{var(v.name, at), to_expr(typed(*source), at)}});
   }
+}
+
+void check_memory_of(const ev::Assignment& a, const Span& at) {
+  if (const auto symbols = ev::GetSymbolVector(a.lhs);
+      !symbols.empty() && sem::IsProcedure(symbols.front()->GetUltimate()))
+    unsupported(at, fmt::format("an assignment to what `{}` points at",
+                                symbols.front()->name().ToString()));
+  const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(a.lhs);
+  if (whole && sem::IsAllocatable(whole->GetUltimate()) && a.rhs.Rank() > 0)
+    unsupported(at,
+                fmt::format("an array for all of the allocatable `{}`, which may get another "
+                            "shape,",
+                            whole->name().ToString()),
+                "name a section, as in `a(:) = b`");
+  const sem::Symbol* part = moved_part(a.lhs);
+  if (!part) return;
+  const std::string why = sem::IsAllocatable(*part) ? "which may get another shape"
+                          : sem::IsPointer(*part)   ? "which then points elsewhere"
+                                                    : "for which a procedure does it";
+  unsupported(
+      at, fmt::format("the assignment of a record with `{}`, {},", part->name().ToString(), why),
+      "assign the components that are needed");
 }
 
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,

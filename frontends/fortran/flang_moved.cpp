@@ -5,6 +5,8 @@
 #include <flang/Parser/parse-tree-visitor.h>
 #pragma GCC diagnostic pop
 
+#include <algorithm>
+
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_moved.h"
 
@@ -12,8 +14,8 @@
 namespace moonloop::fortran {
 namespace {
 
-/// The variables, and the components, of such statements.
-struct MovedFinder {
+/// What is asked whether it has memory.
+struct QuestionFinder {
   template <typename T>
   bool Pre(const T&) {
     return true;
@@ -21,53 +23,41 @@ struct MovedFinder {
   template <typename T>
   void Post(const T&) {}
 
-  void Post(const fp::AllocateObject& o) {
-    const auto* name = std::get_if<fp::Name>(&o.u);
-    if (name && name->symbol)
-      add({name->symbol->GetUltimate()});
-    else
-      add(sem::GetExpr(nullptr, o));
-  }
-  void Post(const fp::PointerObject& o) { add(sem::GetExpr(nullptr, o)); }
-  void Post(const fp::PointerAssignmentStmt& s) {
-    if (const ev::Assignment* a = sem::GetAssignment(s)) add(&a->lhs);
-  }
-  /// An array may give the whole of a variable another shape.
-  void Post(const fp::AssignmentStmt& s) {
-    const ev::Assignment* a = sem::GetAssignment(s);
-    const auto symbols = a ? ev::GetSymbolVector(a->lhs) : ev::SymbolVector{};
-    if (!symbols.empty() && sem::IsAllocatable(symbols.back()->GetUltimate()) &&
-        a->rhs.Rank() > 0 && ev::UnwrapWholeSymbolOrComponentDataRef(a->lhs))
-      add(&a->lhs);
-  }
   void Post(const fp::Call& c) {
     const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
     if (!name || !name->symbol || !name->symbol->attrs().test(sem::Attr::INTRINSIC)) return;
-    const std::string called = name->ToString();
-    if (called != "allocated" && called != "move_alloc") return;
+    if (name->ToString() != "allocated") return;
     for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t))
       if (const auto* e =
               std::get_if<Fortran::common::Indirection<fp::Expr>>(&std::get<fp::ActualArg>(a.t).u))
-        add(sem::GetExpr(nullptr, e->value()));
+        if (const SomeExpr* typed = sem::GetExpr(nullptr, e->value()))
+          add_moved(ev::GetSymbolVector(*typed), found);
   }
 
-  void add(const SomeExpr* e) {
-    if (e && ev::IsVariable(*e)) add(ev::GetSymbolVector(*e));
-  }
-
-  /// The variable and the components behind it.
-  void add(const ev::SymbolVector& symbols) {
-    if (symbols.empty()) return;
-    const sem::Symbol& base = symbols.front()->GetUltimate();
-    if (base.owner().kind() != sem::Scope::Kind::Module) return;
-    std::string path =
-        DEREF(base.owner().symbol()).name().ToString() + "::" + base.name().ToString();
-    for (std::size_t i = 1; i < symbols.size(); ++i) path += "%" + symbols[i]->name().ToString();
-    found.emplace(&symbols.back()->GetUltimate(), std::move(path));
-  }
-
-  Moved found;
+  OwnEffects found;
 };
+
+/// The names in a block: whether it has a symbol, and its procedures.
+struct BlockNames {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Name& n) {
+    if (!n.symbol) return;
+    const sem::Symbol& s = n.symbol->GetUltimate();
+    all.insert(&s);
+    if (sem::IsProcedure(s)) procedures.insert(&s);
+  }
+
+  std::set<const sem::Symbol*> all, procedures;
+};
+
+bool has(const ProcedureEffects::Known& p, const sem::Symbol* variable) {
+  return p.names.contains(variable) || p.moves.contains(variable);
+}
 
 struct UseFinder {
   template <typename T>
@@ -76,8 +66,13 @@ struct UseFinder {
   }
   template <typename T>
   void Post(const T&) {}
-  void Post(const fp::Name& n) {
-    found = found || (n.symbol && moved.contains(&n.symbol->GetUltimate()));
+  void Post(const fp::Name& n) { found = found || (n.symbol && is_use(n.symbol->GetUltimate())); }
+
+  bool is_use(const sem::Symbol& s) const {
+    if (moved.variables.contains(&s)) return true;
+    const auto* known = sem::IsProcedure(s) && moved.procedures ? moved.procedures->of(s) : nullptr;
+    return known && std::any_of(moved.variables.begin(), moved.variables.end(),
+                                [&](const auto& v) { return has(*known, v.first); });
   }
 
   const Moved& moved;
@@ -86,7 +81,7 @@ struct UseFinder {
 
 template <typename T>
 bool uses_some(const T& x, const Moved& moved) {
-  if (moved.empty()) return false;
+  if (moved.variables.empty()) return false;
   UseFinder f{moved};
   fp::Walk(x, f);
   return f.found;
@@ -141,10 +136,33 @@ std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
 
 }  // namespace
 
-Moved moved_in(const fp::Block& block) {
-  MovedFinder f;
-  fp::Walk(block, f);
-  return std::move(f.found);
+Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures) {
+  QuestionFinder questions;
+  fp::Walk(block, questions);
+  OwnEffects own = own_effects(block);
+  procedures.resolve(own);
+  Moved out{std::move(own.moves), &procedures};
+  const auto add = [&](const OwnEffects::Names& more) {
+    for (const auto& [symbol, paths] : more)
+      out.variables[symbol].insert(paths.begin(), paths.end());
+  };
+  add(questions.found.moves);
+  add(own.records);
+  BlockNames names;
+  fp::Walk(block, names);
+  std::vector<std::pair<const sem::Symbol*, const ProcedureEffects::Known*>> called;
+  for (const sem::Symbol* s : names.procedures)
+    if (const auto* known = procedures.of(*s)) called.emplace_back(s, known);
+  // What one procedure moves is its own matter where nothing else here uses it.
+  for (const auto& [symbol, one] : called)
+    for (const auto& [variable, paths] : one->moves)
+      if (names.all.contains(variable) ||
+          std::any_of(called.begin(), called.end(),
+                      [&, self = symbol, v = variable](const auto& other) {
+                        return other.first != self && has(*other.second, v);
+                      }))
+        out.variables[variable].insert(paths.begin(), paths.end());
+  return out;
 }
 
 bool uses(const fp::ActionStmt& s, const Moved& moved) { return uses_some(s, moved); }

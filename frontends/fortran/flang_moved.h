@@ -1,13 +1,17 @@
 #pragma once
-#include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_effects.h"
 
 namespace moonloop::fortran {
 
-/// Variables of modules, and their components, that a routine gives other memory, or asks whether
-/// they have some: `state::u` by its symbol, `state::p%x` by the component's. C has addresses and
-/// bounds from before, so that statements which use them stay Fortran.
-using Moved = std::map<const sem::Symbol*, std::string>;
-Moved moved_in(const fp::Block& block);
+/// Variables of modules, and their components, that a routine gives other memory, itself or by
+/// calls, or asks whether they have some: `state::u` by its symbol, `state::p%x` by the
+/// component's. C has addresses and bounds from before, so that statements which use them stay
+/// Fortran, and so do calls of what uses them.
+struct Moved {
+  OwnEffects::Names variables;
+  const ProcedureEffects* procedures = nullptr;
+};
+Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures);
 bool uses(const fp::ActionStmt& s, const Moved& moved);
 bool uses(const fp::Expr& e, const Moved& moved);
 /// Whether it assigns a logical variable that is not one of them.
@@ -18,6 +22,13 @@ std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const 
 /// As in flang.h, where such variables are known by their names.
 OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
                           const Span& at, const Moved& moved);
+/// A call; one that only Fortran can make is a statement that stays.
+OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
+                          const Span& at, const Moved& moved);
+/// Nothing where `skip_output` leaves it out.
+std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
+                                          fp::CharBlock source, const Span& at, bool skip_output,
+                                          const Moved& moved);
 /// A construct, of this text.
 OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
                           const Moved& moved);

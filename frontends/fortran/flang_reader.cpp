@@ -13,10 +13,11 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/crash.h"
 #include "frontends/fortran/entries.h"
-#include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_effects.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/nesting.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/pointers.h"
 #include "frontends/fortran/project.h"
 #include "frontends/fortran/regions.h"
@@ -36,12 +37,14 @@ class Units {
   /// `unreadable`: errors of files with modules. `errors`: Flang's, of all units. `unknown`: of the
   /// modules read so far. `elsewhere`: see Routine.
   Units(const Places& places, const ModuleFiles& files, const std::vector<Diagnostic>& unreadable,
-        std::vector<Diagnostic> errors, Unknown& unknown, bool skip_output, bool elsewhere)
+        std::vector<Diagnostic> errors, Unknown& unknown, const ProcedureEffects& procedures,
+        bool skip_output, bool elsewhere)
       : places_(places),
         files_(files),
         unreadable_(unreadable),
         errors_(std::move(errors)),
         unknown_(unknown),
+        procedures_(procedures),
         skip_output_(skip_output),
         elsewhere_(elsewhere) {}
 
@@ -235,6 +238,7 @@ class Units {
       r.at = places_.of(names[n]->source);
       r.elsewhere = elsewhere_;
       r.by_address = by_address(*names[n]->symbol);
+      if (const auto* known = procedures_.of(*names[n]->symbol)) r.effects = known->effects;
       if (host.empty())
         r.home = home_;
       else
@@ -308,7 +312,8 @@ class Units {
     };
     attempt([&] { read_declarations(scope, places_, r); });
     attempt([&] {
-      r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
+      r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
+                         procedures_, r);
     });
     if (points.size() > 1)
       attempt([&] {
@@ -381,6 +386,7 @@ class Units {
   const std::vector<Diagnostic>& unreadable_;
   std::vector<Diagnostic> errors_;  // in no routine so far
   Unknown& unknown_;
+  const ProcedureEffects& procedures_;
   UnknownModules around_;  // of the current scope
   bool some_unknown_ = false;
   bool skip_output_, elsewhere_;
@@ -680,11 +686,13 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   const int signal = crash_of([&] {
     Analysis analysis(source, file.path(), how, modules.path());
     Units::Unknown unknown;
+    ProcedureEffects procedures;
     std::vector<Diagnostic> unreadable;
     const auto read = [&](const std::string& path, const FortranOptions& own, bool elsewhere) {
       at_hand = elsewhere ? path : name;
       auto [program, errors] = analysis.add(path, own);
-      return Units(analysis.places(), others, unreadable, std::move(errors), unknown,
+      procedures.add(program, analysis.places(), errors);
+      return Units(analysis.places(), others, unreadable, std::move(errors), unknown, procedures,
                    how.skip_output, elsewhere)
           .read(program);
     };

@@ -22,12 +22,12 @@ namespace {
 class Reader {
  public:
   Reader(const sem::Scope& scope, const Places& places, bool skip_output, const fp::Block& all,
-         Routine& routine)
+         const ProcedureEffects& procedures, Routine& routine)
       : scope_(scope),
         places_(places),
         skip_output_(skip_output),
         routine_(routine),
-        moved_(moved_in(all)),
+        moved_(moved_in(all, procedures)),
         unheeded_(routine.without_effect) {}
 
   Body block(const fp::Block& b, const Span& around) {
@@ -167,11 +167,9 @@ class Reader {
             },
             [&](const Indirection<fp::CallStmt>& x) {
               if (has_moved && x.value().typedCall) return keep("call");
-              output(read_call(x.value(), s, source, at), at, out);
+              output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) {
-              out.push_back({at, Jump{x.value().v}});
-            },
+            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
@@ -183,10 +181,12 @@ class Reader {
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::PrintStmt>& x) {
-              if (!skip_output_) output(read_output(x.value(), at), at, out);
+              if (skip_output_) return;
+              if (has_moved) return keep("print");
+              output(read_output(x.value(), at), at, out);
             },
             [&](const Indirection<fp::WriteStmt>& x) {
-              if (auto made = read_write(x.value(), s, source, at, skip_output_))
+              if (auto made = read_write(x.value(), s, source, at, skip_output_, moved_))
                 output(std::move(*made), at, out);
             },
             [&](const Indirection<fp::ReadStmt>&) { keep("read"); },
@@ -194,7 +194,10 @@ class Reader {
               if (has_moved) return keep("where");
               where(x.value(), at, out);
             },
-            [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
+            [&](const Indirection<fp::ForallStmt>& x) {
+              if (has_moved) return keep("forall");
+              forall(x.value(), at, out);
+            },
             [&](const Indirection<fp::AllocateStmt>& x) {
               if (!is_of_own(x.value(), routine_)) return keep("allocate");
               read_allocation(x.value(), at, routine_, out);
@@ -350,13 +353,7 @@ class Reader {
     if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
-    if (const sem::Symbol* whole = ev::UnwrapWholeSymbolDataRef(a->lhs);
-        whole && sem::IsAllocatable(whole->GetUltimate()) && a->rhs.Rank() > 0)
-      unsupported(at,
-                  fmt::format("an array for all of the allocatable `{}`, which may get another "
-                              "shape,",
-                              whole->name().ToString()),
-                  "name a section, as in `a(:) = b`");
+    check_memory_of(*a, at);
     std::vector<Assignment> all;
     if (const auto& e = std::get<fp::Expr>(s.t); uses(e, moved_))
       all.push_back({to_expr(a->lhs, at), tested(e, at, out)});
@@ -780,8 +777,9 @@ class Reader {
 }  // namespace
 
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
-               const Places& places, bool skip_output, Routine& routine) {
-  Reader reader(scope, places, skip_output, block, routine);
+               const Places& places, bool skip_output, const ProcedureEffects& procedures,
+               Routine& routine) {
+  Reader reader(scope, places, skip_output, block, procedures, routine);
   Body out = reader.block(block, around);
   reader.throw_errors();
   reader.check_blocks(out);

@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/order/check_kernel.h"
 #include "frontends/fortran/lower.h"
+#include "frontends/fortran/passes.h"
 
 namespace moonloop {
 
@@ -85,6 +86,20 @@ void warn_of_kept_calls(const fortran::Routine& r, std::vector<FortranFile::Warn
           {k.at, {}},
           {{k.why.where.at, k.why.text}},
           {}}});
+}
+
+/// Calls of Fortran from C keep loops in order, and cost more than what they stand for.
+void warn_of_calls_in_loops(const std::string& routine, const std::vector<Span>& calls,
+                            std::vector<FortranFile::Warning>& out) {
+  if (calls.empty()) return;
+  const std::string more = calls.size() > 1 ? fmt::format(" ({} more)", calls.size() - 1) : "";
+  out.push_back(
+      {routine,
+       {"fortran-in-loop",
+        fmt::format("a loop of `{}` calls Fortran for this in each iteration{}", routine, more),
+        {calls.front(), {}},
+        {},
+        "such a loop stays in order; `show --what ir` has the call"}});
 }
 
 /// The errors that do not follow from another one of them, which is their note; each once, also
@@ -274,6 +289,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       fortran::Lowered& own = lowered.of(n);
       warn_of_unheeded(r, out.warnings);
       warn_of_kept_calls(r, out.warnings);
+      warn_of_calls_in_loops(r.name, own.calls_in_loops, out.warnings);
       out.kernels.push_back(own.kernel);
       r.home.outputs = own.outputs;
       r.home.outputs_inside = own.outputs_inside;

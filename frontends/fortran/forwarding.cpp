@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"

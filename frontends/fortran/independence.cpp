@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/expr/expr.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"

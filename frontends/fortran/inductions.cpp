@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 

@@ -4,8 +4,10 @@
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 #include "frontends/fortran/binding.h"
+#include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -22,13 +24,20 @@ bool may_stop(const Body& b) {
   return found;
 }
 
-/// Statements of the interface that know variables of modules.
+/// Whether a call that stays one may read or change variables of modules.
+bool knows_variables(const SubroutineCall& c) {
+  if (c.changes || c.name.starts_with(kIntrinsic)) return false;
+  if (const Output* o = c.output.get()) return o->calls || !o->uses.empty() || !o->module.empty();
+  const Effects* e = c.effects.get();
+  return !e || !e->names.empty() || !e->changes.empty() || e->messages || e->follows || e->sets;
+}
+
+/// Whether statements of the body are calls that may do this.
 bool has_fortran(const Body& b) {
   bool found = false;
   each(b, [&](const Statement& s) {
     const auto* c = std::get_if<SubroutineCall>(&s.what);
-    const Output* o = c ? c->output.get() : nullptr;
-    found = found || (o && (o->calls || !o->uses.empty() || !o->module.empty()));
+    found = found || (c && knows_variables(*c));
   });
   return found;
 }
@@ -155,7 +164,7 @@ class Calls {
     if (std::any_of(arguments.begin(), arguments.end(), is_procedure))
       refuse("a procedure is passed to it");
     if (may_stop(f.body)) refuse("it may end the program");
-    if (has_fortran(f.body)) refuse("it has statements that stay Fortran");
+    if (has_fortran(f.body)) refuse("it has statements or calls that stay Fortran");
     if (f.function && result_of(f).array) refuse("its result is an array");
     for (const auto& [name, there] : given_to(f, arguments))
       if (!there) refuse("its optional `" + name + "` is not given");
@@ -284,9 +293,13 @@ class Calls {
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
     const Routine* f = c.output ? nullptr : find_routine(all_, c.name);
-    const bool inside = f && !outside_.contains(c.name), other_way = !c.otherwise.empty();
+    const bool inside = f && !outside_.contains(c.name);
+    // C calls those by itself that linkers know by their names.
+    const bool known_to_c = f && f->by_address && !f->by_address->in_module;
+    const bool other_way = !c.otherwise.empty() && !known_to_c;
     if (f && !inside && other_way) return subroutine(c.otherwise.front(), at, out);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
+    x.effects = c.effects;
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
     if (inside && f->apart) {
       call_kernel(*f, x.arguments, at, out);
@@ -409,6 +422,7 @@ class Calls {
   void outside(SubroutineCall x, const Span& at, Body& out, const std::optional<Type>& gives = {}) {
     Body after;
     const Routine* known = find_routine(all_, x.name);
+    if (known && !x.effects) x.effects = known->effects;
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
     if (known && known->by_address && known->by_address->in_module) {  // Fortran knows its name

@@ -3,6 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/uses.h"
 
 // `goto` as loops and as scopes that are left. In the statements that have a label among them, a

@@ -6,10 +6,12 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/layout.h"
+#include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/loop_bounds.h"
 #include "frontends/fortran/loop_domains.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 #include "frontends/text/create.h"
@@ -59,6 +61,7 @@ class Lowering {
     out.steps = std::move(steps_);
     out.outputs = std::move(outputs_);
     out.outputs_inside = std::move(outputs_inside_);
+    out.calls_in_loops = std::move(calls_in_loops_);
     return out;
   }
 
@@ -499,11 +502,20 @@ class Lowering {
     add(std::move(s), call(name, std::move(given), at), block, at);
   }
 
+  /// Whether a statement's own cost is above that of a call.
+  static bool is_transfer(const std::string& what) {
+    for (const char* x : {"print", "write", "read", "open", "close", "inquire", "flush", "rewind",
+                          "backspace", "endfile", "allocate", "deallocate"})
+      if (what == x) return true;
+    return false;
+  }
+
   /// Calls keep their order by a variable that all of them write.
   void external(SubroutineCall x, int block, const Values& loops, const Span& at) {
     if (x.changes) return kernel_call(x, block, loops, at);
     const std::string callee = x.name;
     if (x.output) x.name = output_routine(*x.output, at);
+    if (x.output && !around_.empty() && !is_transfer(x.output->what)) calls_in_loops_.push_back(at);
     Exprs arguments;
     text::Statement s;
     if (x.result) no_loop_variable(x.result, loops, at);
@@ -529,20 +541,18 @@ class Lowering {
         s.lhs.push_back({var(name, at), false, {}, at});
     }
     for (const auto& [name, v] : r_.variables) {
-      if (!v.outer) continue;
-      const bool changes = may_change(x, v) && changed.insert(name).second;
-      const bool calls = x.output ? x.output->calls : !x.name.starts_with("mpi_");
-      const bool moves = (changes && calls && (v.allocatable || v.pointer)) ||
-                         (x.output && overlaps(x.output->moves, outer_path(v)));
-      if (moves)
+      if (!v.outer || x.name == stop_name(r_.name)) continue;  // nothing runs after that
+      if (may_move(x, v, changed.count(name) > 0))
         fail("unsupported", at,
              "{}, which may give `{}` other memory, is not supported in Fortran kernels",
              x.output ? fmt::format("`{}`", x.output->what)
                       : fmt::format("the call of `{}`", callee),
              name);
-      if (!changes) continue;
+      const bool changes = may_change(x, v);
+      if (!may_access(x, v) || !changed.insert(name).second) continue;
+      if (!changes && !uses_.assigned.count(name)) continue;  // the same whenever it is read
       arguments.push_back(knows(name, at));
-      s.lhs.push_back({var(name, at), false, {}, at});
+      if (changes) s.lhs.push_back({var(name, at), false, {}, at});
     }
     if (outside_.empty()) {
       Temporary t;
@@ -752,6 +762,7 @@ class Lowering {
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
   std::vector<std::string> outputs_, outputs_inside_;
+  std::vector<Span> calls_in_loops_;
   struct {
     const Directive* directive = nullptr;  // the current one, which covers further inner loops too
     std::vector<std::string> inames;       // of those that were found

@@ -16,6 +16,8 @@ struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;
   std::vector<std::string> outputs, outputs_inside;  // anywhere, and in the routine's module
+  /// What loops call in each iteration that Fortran does, but for input and output.
+  std::vector<Span> calls_in_loops;
 };
 /// `callees`: kernels, by name, for those routines that are called as such.
 Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,

@@ -6,6 +6,7 @@
 #include "core/base/diagnostic.h"
 #include "core/infer/typing.h"
 #include "core/model/external.h"
+#include "frontends/fortran/effects.h"
 #include "frontends/fortran/output.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -124,8 +125,10 @@ bool may_change(const SubroutineCall& call, const Variable& outer) {
   if (call.changes || !outer.outer || outer.constant || outer.extent || !outer.lower_of.empty() ||
       !outer.entry_of.empty())
     return false;
-  if (call.output) return call.output->calls || overlaps(call.output->accesses, outer_path(outer));
-  return outer.array || !call.name.starts_with("mpi_");
+  if (call.output && overlaps(call.output->accesses, outer_path(outer))) return true;
+  if (call.output && !call.output->calls) return false;
+  if (call.effects) return may_change(*call.effects, outer);
+  return call.output || outer.array || !call.name.starts_with("mpi_");
 }
 
 std::string extent_of(const Bounds& axis, const Routine& routine) {

@@ -19,6 +19,7 @@ class ByFortran {
 
   SubroutineCall made() {
     out_.name = "a call in Fortran";
+    out_.effects = x_.effects;
     output_.what = "call";
     intrinsic_ = x_.name.starts_with(kIntrinsic);
     output_.calls = !intrinsic_;

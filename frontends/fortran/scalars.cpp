@@ -1,6 +1,7 @@
 #include <unordered_map>
 
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
 

@@ -3,6 +3,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/passes.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 

@@ -80,19 +80,20 @@ local function fetch(script, rule, inames_of, sizes)
   return {name = tile, row = row, r = r}
 end
 
--- For so many pairs of tiles a group has local memory.
+-- For so many pairs of tiles a group has local memory; products of the same block of a recurrence are
+-- one kernel's, and each has half of it.
 local kPairs = 4
 
 -- What the group fetches for some terms comes in while it adds up those before: in sums without guards,
 -- which are the long ones, or in all where each has some. `tiles` as of `fetch`; notes in them which
 -- have stages. Gives the script.
-local function fetch_ahead(script, tiles, updates)
+local function fetch_ahead(script, tiles, updates, pairs)
   local long = {}
   for _, update in ipairs(updates) do
     if update.is_plain then long[#long + 1] = update end
   end
   if #long == 0 then long = updates end
-  local stages = math.min(3, 1 + (kPairs - -(-#tiles // 2)) // #long)
+  local stages = math.min(3, 1 + (pairs - -(-#tiles // 2)) // #long)
   if stages < 2 then return script end
   local own = script:fork()
   local knob = own:knob(long[1].r .. "_stages", {2, 3, 4}, stages)
@@ -312,7 +313,7 @@ function Units.make(self, block, ahead)
     tiles[#tiles + 1] = tile
   end
   if ahead then
-    script = fetch_ahead(script, tiles, updates)
+    script = fetch_ahead(script, tiles, updates, self.recurrence and kPairs // 2 or kPairs)
     self.script = script
   end
   for _, tile in ipairs(tiles) do

@@ -96,6 +96,35 @@ TEST_CASE(
   same_program(f, {"rows", "smooth"});
 }
 
+TEST_CASE("fortran: a routine is no function of its own where its calls change what others use") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  real(8) :: v(10)
+contains
+  subroutine inner(n, x)
+    !$moonloop noinline
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    x = 2*x
+    call elsewhere(n)
+  end subroutine
+  subroutine outer(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    v(:n) = v(:n) + 1
+    call inner(n, x)
+    v(:n) = v(:n)*2
+  end subroutine
+end module
+)");
+  const Outcome code = tool("show k.f90 --kernel outer", f.str());
+  CHECK_MESSAGE(has(code.err, "the call of `m::inner` in `outer` is replaced by its body"),
+                code.err);
+  CHECK_MESSAGE(has(code.err, "it has statements or calls that stay Fortran"), code.err);
+  CHECK_MESSAGE(has(code.out, "elsewhere(n, knows(v))"), code.out);
+}
+
 TEST_CASE("fortran: a script transforms a function of its own, and fc replaces what calls it") {
   const Folder f;
   f.write("k.f90", std::string(kWork) + kWorkProgram + R"(!$moonloop begin transform

@@ -348,14 +348,18 @@ TEST_CASE("fortran kept: what cannot stay is named") {
 contains
   subroutine uses(n)
     integer, intent(in) :: n
-    allocate(u(n))
-    call twice
+    u(1) = n
+    call somewhere(n)
   end subroutine
-  subroutine twice
-    integer :: i
-    do i = 1, 2
-      u(i) = 2*u(i)
-    end do
+  subroutine through(n)
+    integer, intent(in) :: n
+    u(1) = n
+    call twice(n)
+  end subroutine
+  subroutine twice(n)
+    integer, intent(in) :: n
+    call somewhere(n)
+    stop n
   end subroutine
   subroutine fills(n)
     integer, intent(in) :: n
@@ -404,16 +408,17 @@ end subroutine
 )");
   const Outcome out = tool("show k.f90 --what imports", f.str());
   const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
-  says("k.f90:12:5: `allocate`, which may give `u` other memory, is not supported");
-  says("k.f90:29:5: the call of `ends`, which is not a kernel, is not supported");
-  says("k.f90:34:5: the optional argument `k` in `read` is not supported");
-  says("k.f90:49:5: `select type` is not supported");
-  says("k.f90:56:5: the call of `move_alloc` is not supported");
-  CHECK(has(out.out, "fills      k.f90:21:14  imported"));
-  CHECK(has(out.out, "elsewhere  k.f90:59:12  imported"));  // as a call
+  says("k.f90:13:5: the call of `somewhere`, which may give `u` other memory, is not supported");
+  says("k.f90:18:5: `call`, which may give `u` other memory, is not supported");
+  says("k.f90:33:5: the call of `ends`, which is not a kernel, is not supported");
+  says("k.f90:38:5: the optional argument `k` in `read` is not supported");
+  says("k.f90:53:5: `select type` is not supported");
+  says("k.f90:60:5: the call of `move_alloc` is not supported");
+  CHECK(has(out.out, "fills      k.f90:25:14  imported"));
+  CHECK(has(out.out, "elsewhere  k.f90:63:12  imported"));  // as a call
   CHECK(
       has(tool("gen k.f90 --kernel elsewhere", f.str()).err,
-          "k.f90:63:3: note: the call of `fills`, which has a statement with private names of the "
+          "k.f90:67:3: note: the call of `fills`, which has a statement with private names of the "
           "module `state`, is not supported outside of that module"));
 }
 

@@ -1,9 +1,16 @@
 #pragma once
+#include <cstdlib>
 #include <vector>
 
 #include "tests/cli/harness.h"
 
 namespace moonloop::test {
+
+/// The seed of random programs that MOONLOOP_SEED gives, or 0.
+inline unsigned first_seed() {
+  const char* const given = std::getenv("MOONLOOP_SEED");
+  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
+}
 
 /// Builds the program of `k.f90` and, where they are there, `main.f90` and `other.f90` with
 /// gfortran alone, and with the code generated for these kernels of `k.f90`, or for its only one,

@@ -81,11 +81,6 @@ void same_programs(unsigned seed, bool inside) {
   CHECK(before.out == after.out);
 }
 
-unsigned first_seed() {
-  const char* const given = std::getenv("MOONLOOP_SEED");
-  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
-}
-
 }  // namespace
 
 TEST_CASE("fortran programs: random routines of a module with state elsewhere") {

@@ -1,0 +1,161 @@
+#include "frontends/fortran/flang_effects.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <flang/Parser/parse-tree-visitor.h>
+#pragma GCC diagnostic pop
+
+// What procedures do, from what each of them does itself.
+namespace moonloop::fortran {
+namespace {
+
+/// Calls `visit` on each subprogram, also within others, with its name and its first and last
+/// statement.
+template <typename F>
+struct Subprograms {
+  bool Pre(const fp::SubroutineSubprogram& s) {
+    const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
+    visit(s, std::get<fp::Name>(head.statement.t), head.source,
+          std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
+    return true;
+  }
+  bool Pre(const fp::FunctionSubprogram& s) {
+    const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(s.t);
+    visit(s, std::get<fp::Name>(head.statement.t), head.source,
+          std::get<fp::Statement<fp::EndFunctionStmt>>(s.t).source);
+    return true;
+  }
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+
+  F visit;
+};
+
+/// Known by its name alone, which linkers know.
+bool is_external(const sem::Symbol& s) {
+  const auto* p = s.detailsIf<sem::SubprogramDetails>();
+  return p ? p->isInterface() : s.has<sem::ProcEntityDetails>() && !sem::IsDummy(s);
+}
+
+void insert(const OwnEffects::Names& from, OwnEffects::Names& to) {
+  for (const auto& [symbol, paths] : from) to[symbol].insert(paths.begin(), paths.end());
+}
+
+void insert(const OwnEffects::Names& from, std::set<std::string>& to) {
+  for (const auto& [symbol, paths] : from) to.insert(paths.begin(), paths.end());
+}
+
+}  // namespace
+
+void ProcedureEffects::add(const fp::Program& program, const Places& places,
+                           const std::vector<Diagnostic>& errors) {
+  known_.clear();
+  settled_ = false;
+  Subprograms subprograms{
+      [&](const auto& s, const fp::Name& name, fp::CharBlock first, fp::CharBlock last) {
+        std::vector<const fp::Name*> entries;
+        const auto own = std::make_shared<OwnEffects>(own_effects(s, entries));
+        const Span from = places.of(first), to = places.of(last);
+        for (const Diagnostic& d : errors)
+          if (const Span& at = d.where.at;
+              at.source == from.source && at.line >= from.line && at.line <= to.line)
+            own->unknown = true;
+        entries.push_back(&name);
+        for (const fp::Name* n : entries) {
+          if (!n->symbol) continue;
+          const sem::Symbol& symbol = n->symbol->GetUltimate();
+          own_[&symbol] = own;
+          // The others have a name of C's.
+          if (symbol.owner().IsGlobal() && !symbol.attrs().test(sem::Attr::BIND_C))
+            global_[symbol.name().ToString()] = own;
+        }
+      }};
+  fp::Walk(program, subprograms);
+}
+
+ProcedureEffects::Own ProcedureEffects::find(const sem::Symbol& procedure) const {
+  if (is_external(procedure)) {
+    if (procedure.attrs().test(sem::Attr::BIND_C) ||
+        sem::IsSeparateModuleProcedureInterface(&procedure))
+      return nullptr;
+    const auto it = global_.find(procedure.name().ToString());
+    return it == global_.end() ? nullptr : it->second;
+  }
+  const auto it = own_.find(&procedure);
+  return it == own_.end() ? nullptr : it->second;
+}
+
+void ProcedureEffects::resolve(OwnEffects& part) const {
+  for (const OwnEffects::Passed& p : part.passed)
+    if (std::any_of(p.callees.begin(), p.callees.end(), [&](const sem::Symbol* s) {
+          const Own callee = find(*s);
+          return callee && callee->moves_dummies;
+        }))
+      for (const ev::SymbolVector& symbols : p.given) add_moved(symbols, part);
+}
+
+/// Resolves all, until none moves a dummy more.
+void ProcedureEffects::settle() const {
+  for (bool more = !std::exchange(settled_, true); more;) {
+    more = false;
+    for (const auto& [symbol, own] : own_) {
+      const bool before = own->moves_dummies;
+      resolve(*own);
+      more = more || own->moves_dummies != before;
+    }
+  }
+}
+
+std::optional<ProcedureEffects::Known> ProcedureEffects::of(OwnEffects part) const {
+  settle();
+  resolve(part);
+  Known out;
+  Effects e;
+  std::set<const OwnEffects*> seen;
+  std::vector<const OwnEffects*> queue{&part};
+  const auto add = [&](const Own& next) {
+    if (next && seen.insert(next.get()).second) queue.push_back(next.get());
+    return next != nullptr;
+  };
+  while (!queue.empty()) {
+    const OwnEffects& own = *queue.back();
+    queue.pop_back();
+    if (own.unknown) return std::nullopt;
+    insert(own.names, out.names);
+    insert(own.names, e.names);
+    insert(own.changes, e.changes);
+    insert(own.moves, out.moves);
+    insert(own.moves, e.moves);
+    e.follows = e.follows || own.follows;
+    e.sets = e.sets || own.sets;
+    for (const sem::Symbol* s : own.calls)
+      if (!add(find(*s))) return std::nullopt;
+    for (const std::string& name : own.externals) {
+      const auto it = global_.find(name);
+      if (it != global_.end())
+        add(it->second);
+      else if (name.starts_with("mpi_"))
+        e.messages = true;
+      else
+        return std::nullopt;
+    }
+  }
+  out.effects = std::make_shared<const Effects>(std::move(e));
+  return out;
+}
+
+const ProcedureEffects::Known* ProcedureEffects::of(const sem::Symbol& procedure) const {
+  const sem::Symbol& s = procedure.GetUltimate();
+  auto [it, added] = known_.try_emplace(&s);
+  if (added)
+    if (const Own own = find(s)) it->second = of(*own);
+  return it->second ? &*it->second : nullptr;
+}
+
+}  // namespace moonloop::fortran
