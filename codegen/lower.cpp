@@ -58,7 +58,7 @@ enum class Form { Kernel, Tree, Plan };
 struct Pass {
   const char* name;
   Form form;
-  bool TargetFeatures::* only;  // null: all targets have it
+  bool TargetFeatures::*only;  // null: all targets have it
   void (*run)(State&);
 };
 

@@ -132,8 +132,7 @@ void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
       values.erase(x->iname);
     } else {
       const auto& guard = std::get<HostGuard>(s.op);
-      if (evaluate(guard.condition, values, kCondition) != 0)
-        steps(guard.body, values);
+      if (evaluate(guard.condition, values, kCondition) != 0) steps(guard.body, values);
     }
   }
 }

@@ -22,10 +22,10 @@ namespace {
 using Names = std::vector<std::string>;
 
 /// Moves the statements of a loop that write to some temporaries some iterations ahead. All is put
-/// together from steps that prove themselves: with an element of the temporaries for each iteration, these
-/// statements get a loop of their own before the other one; but for the first iterations it is
-/// fused with the other one again, each of its iterations with an earlier one of that; then the
-/// elements that are no longer needed give their memory to later ones.
+/// together from steps that prove themselves: with an element of the temporaries for each
+/// iteration, these statements get a loop of their own before the other one; but for the first
+/// iterations it is fused with the other one again, each of its iterations with an earlier one of
+/// that; then the elements that are no longer needed give their memory to later ones.
 class Pipeline {
  public:
   Pipeline(const Kernel& k, const std::string& iname, std::int64_t stages, Names temporaries)
@@ -34,8 +34,8 @@ class Pipeline {
     if (stages < 2)
       refuse("bad-count", k.at, "a pipeline has at least 2 stages, and not {}", stages);
     if (const InameTag* tag = k.tag(iname))
-      refuse("tagged-iname", k.at, "`{}` is tagged `{}`; its iterations are not one after the other",
-             iname, tag->text);
+      refuse("tagged-iname", k.at,
+             "`{}` is tagged `{}`; its iterations are not one after the other", iname, tag->text);
     const LoopBody body(k, iname);
     if (body.members().empty())
       refuse("not-a-loop", k.at, "`{}` is no loop around an instruction of kernel `{}`", iname,
@@ -61,8 +61,8 @@ class Pipeline {
     const std::string later = NewInames(k).take("", ahead + "_later");
     k = split_at(k, ahead, to_string(begin_of_later(k, ahead)), {"", later}, k_.at);
     const std::string moved = NewInames(k).take("", ahead + "_moved");
-    k = map_domain(k,
-                   fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1));
+    k = map_domain(
+        k, fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1));
     k = fuse_loops(k, {rest, moved}, iname_ == rest ? "" : iname_);
     for (const std::string& name : temporaries_) {
       const auto axes = static_cast<std::int64_t>(k.find_temporary(name)->shape->size());
@@ -76,16 +76,17 @@ class Pipeline {
   void find_temporaries(const LoopBody& body) {
     for (const auto& [name, t] : k_.temporaries) {
       if (t.space != AddressSpace::Local) continue;
-      const bool is_filled = std::any_of(
-          body.members().begin(), body.members().end(),
-          [&](std::size_t n) { return writes(*k_.instructions[n]).contains(name); });
+      const bool is_filled =
+          std::any_of(body.members().begin(), body.members().end(),
+                      [&](std::size_t n) { return writes(*k_.instructions[n]).contains(name); });
       if (is_filled) temporaries_.push_back(name);
     }
     if (temporaries_.empty())
-      refuse("nothing-ahead", k_.at,
-             "no statement in the loop over `{}` writes to a temporary that is declared `in local`; "
-             "`temporaries` says what is made ahead",
-             iname_);
+      refuse(
+          "nothing-ahead", k_.at,
+          "no statement in the loop over `{}` writes to a temporary that is declared `in local`; "
+          "`temporaries` says what is made ahead",
+          iname_);
   }
 
   /// Elements of one stage lie next to each other, as those of the temporary did.

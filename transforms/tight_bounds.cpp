@@ -20,7 +20,8 @@ Kernel tight_bounds(const Kernel& k, const std::string& iname) {
   std::vector<std::string> names = values->around;
   names.push_back(iname);
   const Set bounds = domain_of(k, names);
-  Set hull = isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(values->points.copy())));
+  Set hull =
+      isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(values->points.copy())));
   hull = isl_set_gist(hull.take(), bounds.copy());
   if (yes(isl_set_is_subset(bounds.get(), hull.get()))) nothing_idle();
   Kernel out = k;
@@ -53,8 +54,7 @@ domain {[k]: 8 <= k < i}
 y[i] = y[i] + x[k]
 )",
     .example = R"(knl = lp.tight_bounds(knl, "i"))",
-    .run = [](const Kernel& k,
-              const Args& a) { return tight_bounds(k, a.str("iname")); },
+    .run = [](const Kernel& k, const Args& a) { return tight_bounds(k, a.str("iname")); },
     .query = {},
 };
 

@@ -7,7 +7,6 @@
 namespace moonloop {
 namespace {
 
-
 /// More stages of a pipeline than this are not told apart.
 constexpr int kMostStages = 8;
 
@@ -130,8 +129,8 @@ class CopiesAhead {
     for (const Expr& e : i.predicates) look(e, nullptr);
   }
 
-  /// Whether along some axis the elements differ where `use` is `later` iterations after `copy`, for
-  /// all work-items of the group.
+  /// Whether along some axis the elements differ where `use` is `later` iterations after `copy`,
+  /// for all work-items of the group.
   bool are_others(const std::string& iname, const Load& copy, const Load& use, int later) const {
     for (std::size_t i = 0; i < copy.index.size() && i < use.index.size(); ++i) {
       const Expr then = replace_var(use.index[i], iname, index_add({var(iname), lit(later)}));
@@ -159,7 +158,8 @@ class CopiesAhead {
 
   Plan& plan_;
   const Kernel& k_;
-  std::vector<std::string> alike_;  // what has one value for all work-items of a group in an iteration
+  std::vector<std::string>
+      alike_;  // what has one value for all work-items of a group in an iteration
 };
 
 }  // namespace

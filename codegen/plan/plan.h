@@ -196,9 +196,9 @@ void place_group_reductions(Plan& plan);
 /// Puts barriers into the kernels (codegen/plan/barriers.cpp): between two accesses of one element
 /// by different work-items of a group, one of which writes, there is one; as few as that takes.
 void place_barriers(Plan& plan);
-/// Finds copies into local memory that later iterations of a loop need, not the one that they are in
-/// (codegen/plan/copies_ahead.cpp): sets `copies_ahead`, and `in_flight` of barriers. Cost: isl for
-/// pairs of subscripts of such a temporary.
+/// Finds copies into local memory that later iterations of a loop need, not the one that they are
+/// in (codegen/plan/copies_ahead.cpp): sets `copies_ahead`, and `in_flight` of barriers. Cost: isl
+/// for pairs of subscripts of such a temporary.
 void place_copies_ahead(Plan& plan);
 /// Whether work-items wait for one another at the node or below.
 bool waits_in(const PlanNode& node);

@@ -19,7 +19,7 @@ class CudaDialect : public Dialect {
     return fmt::format("extern \"C\" __global__{}\nvoid {}(", bounds, k.name);
   }
   std::string local_prefix() const override { return "__shared__ "; }
-  std::int64_t most_local_bytes() const override { return 48*1024; }
+  std::int64_t most_local_bytes() const override { return 48 * 1024; }
   std::string aligned_prefix() const override { return "__align__(16) "; }
   std::string restrict_word() const override { return "__restrict__"; }
   std::string atomic_function(const std::string& op, Scalar s) const override {

@@ -17,9 +17,9 @@ using Names = std::vector<std::string>;
 struct View {
   int statement = 0;
   const Access* access = nullptr;
-  Names dims;      // the first of the statement's
-  Set domain;      // over dims
-  Map element;     // { dims -> [subscripts that are affine] }
+  Names dims;             // the first of the statement's
+  Set domain;             // over dims
+  Map element;            // { dims -> [subscripts that are affine] }
   std::vector<int> axes;  // of these subscripts
 };
 
@@ -116,9 +116,9 @@ class Folding {
               ? fmt::format("(b{0} - a{0}) mod {1} = 0 and a{0} != b{0}", a, count_)
               : fmt::format("a{0} = b{0}", a));
     }
-    const Map alike = parse_map(fmt::format("{{ [{}] -> [{}] : {} }}", fmt::join(left, ", "),
-                                            fmt::join(right, ", "),
-                                            fmt::join(conditions, " and ")));
+    const Map alike =
+        parse_map(fmt::format("{{ [{}] -> [{}] : {} }}", fmt::join(left, ", "),
+                              fmt::join(right, ", "), fmt::join(conditions, " and ")));
     const Map there = isl_map_apply_range(on(x, common).take(), alike.copy());
     Map out = isl_map_apply_range(there.copy(), isl_map_reverse(on(y, common).take()));
     for (const std::string& i : reference_.private_to(name_, x.statement, y.statement)) {
@@ -162,9 +162,8 @@ class Folding {
     refuse("shares-memory", order_.insn(x.statement).at,
            "{} writes {}, which would lie in the memory of {}, whose value from `{}` {} still "
            "reads{}",
-           instance_text(order_.insn(x.statement).id, x.dims, found.a),
-           element_text(*x.access, at), element_text(*r.access, there),
-           order_.insn(w.statement).id,
+           instance_text(order_.insn(x.statement).id, x.dims, found.a), element_text(*x.access, at),
+           element_text(*r.access, there), order_.insn(w.statement).id,
            instance_text(order_.insn(r.statement).id, r.dims, found.b),
            parameters_text(found.params));
   }

@@ -22,8 +22,7 @@ std::optional<LoopValues> loop_values(const Kernel& k, const std::string& iname)
       names.push_back(iname);
       out->points = isl_set_empty(isl_set_get_space(universe(names).get()));
     }
-    out->points =
-        isl_set_union(out->points.take(), to_dims(order.domain(s).all, names).take());
+    out->points = isl_set_union(out->points.take(), to_dims(order.domain(s).all, names).take());
   }
   return out;
 }

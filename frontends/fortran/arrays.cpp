@@ -4,8 +4,8 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
-#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/passes.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 

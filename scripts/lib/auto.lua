@@ -70,12 +70,17 @@ return function(knl, options, default)
     return Memory.of(knl, "accepted", function() return (pcall(knl.code, knl, target)) end)
   end
   local prefix = options.prefix or ""
-  local function scheduled(accepts)
+  local function scheduled(accepts, narrow)
     return schedule(Script.of(knl, prefix),
-                    {params = params, called = options.called, accepts = accepts, target = target})
+                    {params = params, called = options.called, accepts = accepts, narrow = narrow,
+                     target = target})
   end
   local script = scheduled()
-  if not accepts(script.knl) then script = scheduled(accepts) end  -- some step is not supported
+  if not accepts(script.knl) then
+    -- Nests of one launch may take more local memory than there is; or some step is not supported.
+    script = scheduled(nil, true)
+    if not accepts(script.knl) then script = scheduled(accepts) end
+  end
   local sizes = next(params) and " of about " .. list_of(params) or ""
   local head = ("`moonloop auto` for `%s` on %s%s"):format(knl.name, target, sizes)
   return script:tuned(), script:text(head)

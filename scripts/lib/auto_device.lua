@@ -17,6 +17,7 @@ function Device.schedule(script, options)
     script = script,
     params = options.params,
     accepts = options.accepts,
+    narrow = options.narrow,  -- nests take half of the local memory at most
     units = options.target == "cuda",
     many_results = true,  -- at once, rather than long sums
     totals = {},  -- loops of reductions outside of parallel loops

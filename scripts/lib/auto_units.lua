@@ -313,7 +313,8 @@ function Units.make(self, block, ahead)
     tiles[#tiles + 1] = tile
   end
   if ahead then
-    script = fetch_ahead(script, tiles, updates, self.recurrence and kPairs // 2 or kPairs)
+    script = fetch_ahead(script, tiles, updates,
+                         (self.recurrence or self.narrow) and kPairs // 2 or kPairs)
     self.script = script
   end
   for _, tile in ipairs(tiles) do

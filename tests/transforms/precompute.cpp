@@ -675,8 +675,9 @@ domain {[b, i, c]: 0 <= i < 8 and 0 <= c < 8 and 0 <= 8*b + c < n}
 f(p) := 2*x[p]
 y[i, 8*b + c] = f(8*b + c)
 )");
-  CHECK(refusal([&] { apply(anywhere, "precompute", {text("f"), text("i, c")}); }) ==
-        "no selected use of `f` depends on `i`; there is nothing to sweep [unused-sweep]");
+  CHECK(refusal([&] {
+          apply(anywhere, "precompute", {text("f"), text("i, c")});
+        }) == "no selected use of `f` depends on `i`; there is nothing to sweep [unused-sweep]");
 }
 
 TEST_CASE("precompute: sweeps a loop that bounds those which the rule depends on") {
