@@ -119,7 +119,7 @@ def run(stage, words, limit, **options):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False,
-                              timeout=limit, **options)
+                              timeout=None if limit == math.inf else limit, **options)
     except subprocess.TimeoutExpired:
         raise Failed(f"{stage}: more than {limit:g} s") from None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
