@@ -213,7 +213,7 @@ p[j, i + 2] = 0.125*(sum(l, c[j + 1]*b[l]))  {if=j <= i}
   for (const int items : {2, 32}) {
     const Kernel k = split(split(original, "j", 4, "g.0", "ilp"), "l", items, "", "l.0");
     const std::string source = source_of_equal(k, original, {{"n", "37"}});
-    CHECK(has(source, "if (i >= 1) {\n          acc_l_outer_l_inner_shared[item] = "));
+    CHECK(has(source, "if (i - 1 >= 0) {\n          acc_l_outer_l_inner_shared[item] = "));
   }
 }
 
