@@ -132,3 +132,45 @@ TEST_CASE("pipeline: loops and temporaries that it does not take") {
       "domain {[l]: 0 <= l < n}\ntemp t: float64 in local\nt = a[k]\nb[l] = 1\n");
   CHECK(code_of([&] { ahead(only, 2); }) == "one-group");
 }
+
+TEST_CASE("pipeline: loops at random, with the values that they had or a refusal") {
+  std::mt19937 random(20261129);
+  const auto pick = [&](const std::vector<const char*>& of) {
+    return std::string(of[random() % of.size()]);
+  };
+  int taken = 0, refused = 0;
+  for (int n = 0; n < 120; ++n) {
+    const std::string bounds = pick({"0 <= k < n", "2 <= k < n", "0 <= k < n and k % 2 = 0",
+                                     "0 <= k <= 2", "q <= k < n", "0 <= k < n and k <= 2*q"});
+    const std::string use =
+        pick({"t[5 - i]", "t[i] + t[0]", "2*t[i] - a[k, i]", "k*t[(i + 1) % 6]"});
+    const std::string more =
+        pick({"", "", "a[k, i] = b[q, i] {id=w, inames=q:k:i, dep=use}",
+              "a[k + 3, i] = b[q, i] {id=w, inames=q:k:i}", "a[n, i] = t[i] {id=w, inames=q:k:i}",
+              "t[i] = b[q, i] {id=w, inames=q:k:i, dep=use}"});
+    const std::string when = pick({"", "", "", ", if=j <= k", ", if=k < 3"});
+    const std::string text =
+        "kernel f(n: int32, a: float64[n + 8, 6], b: float64[4, 6])\ndomain {[q]: 0 <= q < 3}\n"
+        "domain [q] -> {[k]: " +
+        bounds +
+        "}\ndomain {[j]: 0 <= j < 6}\ndomain {[i]: 0 <= i < 6}\n"
+        "assume n >= 1\ntemp t: float64[6] in local\nt[j] = a[k, j] {id=fetch, inames=q:k:j" +
+        when + "}\nb[q, i] = b[q, i] + " + use + " {id=use, inames=q:k:i, dep=fetch}\n" + more +
+        "\n";
+    CAPTURE(text);
+    const Kernel k = parsed(text);
+    try {
+      const Kernel out = ahead(k, 2 + int(random() % 3));
+      ++taken;
+      for (const std::int64_t size : {1, 2, 3, 8}) CHECK(same_values(k, out, {{"n", size}}));
+    } catch (const Error& e) {
+      ++refused;
+      const std::string code = e.diagnostic().code;
+      CAPTURE(e.what());
+      CHECK((code == "breaks-order" || code == "carries-value" || code == "no-first" ||
+             code == "shares-memory" || code == "undefined-read"));
+    }
+  }
+  CHECK(taken > 20);
+  CHECK(refused > 20);
+}
