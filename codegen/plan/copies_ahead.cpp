@@ -98,16 +98,15 @@ class CopiesAhead {
   }
 
   /// How many iterations of the loop, the one with the copy and those after it, certainly do not
-  /// touch what it writes, but for the copy; 0: that one may, or none ever reads it.
+  /// touch what it writes, but for the copy itself; 0: that one may, or none ever reads it.
   int iterations_without(const std::string& iname, int copy, const std::vector<int>& all) const {
     const Load& to = *insn(copy).lhs[0].as<Load>();
     int least = kMostStages;
     bool is_read = false;
     for (const int s : all)
       for_each_use(insn(s), to.array, [&](const Load& use, bool write) {
-        if (s == copy && write) return;
         is_read |= !write;
-        int n = 0;
+        int n = s == copy && write ? 1 : 0;  // its next write to the same element comes after it
         while (n < least && are_others(iname, to, use, n)) ++n;
         least = n;
       });
