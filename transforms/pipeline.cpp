@@ -125,9 +125,7 @@ class Pipeline {
         if (i != ahead && (i == iname_ || !was.inames.contains(i)) && is_outermost(k, i, was, is))
           return i;
     }
-    refuse("no-others", k_.at,
-           "all statements in the loop over `{}` write to `{}`; none is left that runs meanwhile",
-           iname_, fmt::join(temporaries_, "`, `"));
+    throw InternalError("distribute_loops leaves statements in a loop of their own");
   }
   /// Of the loops that are new, the one around the others.
   static bool is_outermost(const Kernel& k, const std::string& iname, const Instruction& was,

@@ -149,6 +149,25 @@ class Unfolding {
     return out;
   }
 
+  /// A loop of its own would find only what the last iteration of the sum's loop made.
+  void require_made_elsewhere(const Instruction& insn, const Expr& term, const Names& loops) const {
+    std::set<std::string> read;
+    walk(term, [&](const Expr& e) {
+      if (const auto* l = e.as<Load>()) read.insert(l->array);
+      if (const auto* v = e.as<Var>()) read.insert(v->name);
+      return true;
+    });
+    for (const InsnPtr& other : k_.instructions)
+      for (const std::string& i : loops)
+        if (other->inames.contains(i))
+          for (const std::string& w : writes(*other))
+            if (read.contains(w))
+              refuse("shared-loop", insn.at,
+                     "`{}` writes `{}` in each iteration of `{}`, in which the sum of `{}` reads "
+                     "it; the terms cannot have a loop of their own",
+                     other->id, w, i, insn.id);
+  }
+
   void add_terms(const Instruction& insn, const Reduce& sum, bool minus, const Names& around,
                  std::set<std::string>& taken) {
     Names all = around;
@@ -161,6 +180,7 @@ class Unfolding {
                                    [&](const std::string& i) { return taken.contains(i); });
     taken.insert(loops.begin(), loops.end());
     if (again || used_elsewhere(insn, sum.inames)) {
+      require_made_elsewhere(insn, expand_rules(k_, term), sum.inames);
       const Set points = to_dims(dims_to_params(domain_of(k_, all), around), sum.inames);
       const InameRewrite own = add_renamed_domain(
           out_, sum.inames, gist_of_loops(points, all_to_params(domain_of(k_, around))), insn.at);
@@ -263,7 +283,7 @@ What the sums are added to, where that is not the assignee, is assigned first. T
 like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
 of recognize_reduction; as there, the order of additions, and with it rounding, may change.
 
-Refuses terms, conditions and rests that may read the element that is assigned, and elements of another
+Refuses terms that another statement makes in the loop of the sum; terms, conditions and rests that may read the element that is assigned, and elements of another
 type than the sum's.)",
     .params = {{.name = "within",
                 .kind = Kind::Match,

@@ -137,3 +137,12 @@ TEST_CASE("unfold_reduction: the factors of a matrix by columns, two loops at on
       if (std::isfinite(a[e])) CHECK(b[e] == doctest::Approx(a[e]).epsilon(1e-9));
   }
 }
+
+TEST_CASE("unfold_reduction: terms that another statement makes in the sum's loop stay there") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, x: float64[n], y: float64[n])\ndomain {[i, j]: 0 <= i, j < n}\n"
+      "y[i] = sum(j, 2*x[j]) {id=s}\n");
+  const Kernel fetched = apply(k, "add_prefetch", {text("x"), Value{ValueList{}}},
+                               {{"default_tag", flag(false)}, {"within", text("id:s")}});
+  CHECK(code_of([&] { apply(fetched, "unfold_reduction", {text("id:s")}); }) == "shared-loop");
+}
