@@ -283,7 +283,8 @@ What the sums are added to, where that is not the assignee, is assigned first. T
 like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
 of recognize_reduction; as there, the order of additions, and with it rounding, may change.
 
-Refuses terms that another statement makes in the loop of the sum; terms, conditions and rests that may read the element that is assigned, and elements of another
+Refuses terms that another statement makes in the loop of the sum; terms, conditions and rests that
+may read the element that is assigned, and elements of another
 type than the sum's.)",
     .params = {{.name = "within",
                 .kind = Kind::Match,
