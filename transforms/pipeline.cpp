@@ -4,8 +4,6 @@
 #include "core/model/lookup.h"
 #include "core/rewrite/loop_body.h"
 #include "core/rewrite/loop_values.h"
-#include "core/sets/affine_extreme.h"
-#include "core/sets/named_sets.h"
 #include "transforms/array_layout.h"
 #include "transforms/distribute_loops.h"
 #include "transforms/fold_storage.h"
@@ -139,10 +137,7 @@ class Pipeline {
 
   /// The first iteration for which an earlier one makes its values.
   Expr begin_of_later(const Kernel& k, const std::string& ahead) const {
-    const std::optional<LoopValues> values = loop_values(k, ahead);
-    const std::optional<Aff> first =
-        values ? affine_extreme(dims_to_params(values->points, values->around), false)
-               : std::nullopt;
+    const std::optional<Aff> first = first_value(k, ahead);
     if (!first)
       refuse("no-first", k_.home_of(iname_)->at,
              "`{}` has no first value that is one affine expression of parameters and of the loops "

@@ -3,8 +3,6 @@
 #include <optional>
 
 #include "core/rewrite/loop_values.h"
-#include "core/sets/affine_extreme.h"
-#include "core/sets/named_sets.h"
 #include "transforms/map_domain.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
@@ -16,9 +14,7 @@ Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::strin
   if (const InameTag* tag = k.tag(iname))
     refuse("tagged-iname", k.at, "`{}` is tagged `{}`; let it start at zero first, then tag it",
            iname, tag->text);
-  const std::optional<LoopValues> values = loop_values(k, iname);
-  const std::optional<Aff> first =
-      values ? affine_extreme(dims_to_params(values->points, values->around), false) : std::nullopt;
+  const std::optional<Aff> first = first_value(k, iname);
   if (!first)
     refuse("no-first", k.home_of(iname)->at,
            "`{}` has no first value that is one affine expression of parameters and of the loops "

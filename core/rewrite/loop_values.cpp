@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/order/order_reference.h"
+#include "core/sets/affine_extreme.h"
 #include "core/sets/named_sets.h"
 
 namespace moonloop {
@@ -25,6 +26,12 @@ std::optional<LoopValues> loop_values(const Kernel& k, const std::string& iname)
     out->points = isl_set_union(out->points.take(), to_dims(order.domain(s).all, names).take());
   }
   return out;
+}
+
+std::optional<Aff> first_value(const Kernel& k, const std::string& iname) {
+  const std::optional<LoopValues> values = loop_values(k, iname);
+  if (!values) return std::nullopt;
+  return affine_extreme(dims_to_params(values->points, values->around), false);
 }
 
 }  // namespace moonloop

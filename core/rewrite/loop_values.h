@@ -18,4 +18,8 @@ struct LoopValues {
 /// in it count. Cost: a projection for each statement.
 std::optional<LoopValues> loop_values(const Kernel& k, const std::string& iname);
 
+/// The first of them, where that is one affine expression of parameters and the loops around. Cost:
+/// a parametric minimum besides.
+std::optional<Aff> first_value(const Kernel& k, const std::string& iname);
+
 }  // namespace moonloop
