@@ -195,7 +195,7 @@ def main():
     p.add_argument("--no-measure", action="store_true", help="keep the profiles of the machine that are there")
     p.add_argument("--asked", help="times of a file of before; only the model is asked")
     p.add_argument("--profiles", help="files of another machine's profiles, for --asked: c=FILE,openmp=FILE,...")
-    p.add_argument("--json", help="a file for all points")
+    p.add_argument("--json", help="a file for all points, written after each kernel")
     o = p.parse_args()
     bench = Bench(o)
     if not o.no_measure and not o.asked:
@@ -206,6 +206,9 @@ def main():
                 raise SystemExit(f"devices --measure --target {target}: {err.strip()[:1000]}")
         print(f"calibrated in {time.time() - start:.0f} s", file=sys.stderr)
     before = json.loads(pathlib.Path(o.asked).read_text())["points"] if o.asked else None
+    devices, _, _ = run([bench.moonloop, "devices"])
+    result = {"date": datetime.date.today().isoformat(), "cores": os.cpu_count(), "targets": bench.targets,
+              "devices": devices}
     points = []
     for kernel in o.kernels.split(","):
         mine = [q for q in before if q["kernel"] == kernel] if before else bench.measure(kernel)
@@ -219,14 +222,12 @@ def main():
         j = judge(mine, o.near)
         print(f"{kernel}: {j['points']} points, penalty {j['penalty']:.3f}, worst {j['worst']:.2f} ({j['worst_at']}), "
               f"wrong {j['wrong']:.1%}", file=sys.stderr)
-    whole = judge(points, o.near)
-    if not whole:
+        whole = judge(points, o.near)
+        result |= {"summary": whole, "points": points}
+        if o.json:
+            pathlib.Path(o.json).write_text(json.dumps(result, indent=1) + "\n")
+    if not points:
         raise SystemExit("no points")
-    devices, _, _ = run([bench.moonloop, "devices"])
-    result = {"date": datetime.date.today().isoformat(), "cores": os.cpu_count(), "targets": bench.targets,
-              "devices": devices, "summary": whole, "points": points}
-    if o.json:
-        pathlib.Path(o.json).write_text(json.dumps(result, indent=1) + "\n")
     print(f"{result['date']}, {os.cpu_count()} cores, targets {', '.join(bench.targets)}\n")
     print(table(points, o))
     always = ", ".join(f"`{t}` {x:.2f}" for t, x in sorted(whole["always"].items()))

@@ -47,6 +47,8 @@ class DeviceMeter {
     const double units = p_.units;
     p_.f32 = chains("float32") / units;
     p_.f64 = has_double_ ? chains("float64") / units : 0;
+    // Each lane of a warp's instruction is two operations of a chain.
+    if (p_.is_gpu) p_.issue = std::max(p_.issue, p_.f32 / (2 * 32 * p_.clock));
     p_.i32 = chains("int32") / units;
     if (!p_.is_gpu) return p_;
     for (cost::MemoryLevel& l : p_.levels) {
@@ -60,8 +62,13 @@ class DeviceMeter {
   }
 
  private:
-  /// Seconds of a run by the device's own clock, without its launch.
+  /// Seconds of a run by the device's own clock, without what one launch takes.
   double seconds(const Kernel& k, const Kernel& original, GivenValues params = {}) const {
+    const double least = call(k, original, std::move(params));
+    return std::max(least - p_.start - p_.launch, least / 10);
+  }
+  /// Seconds of a run by the device's own clock.
+  double call(const Kernel& k, const Kernel& original, GivenValues params = {}) const {
     RunRequest r;
     r.target = target_;
     r.device = n_;
@@ -69,11 +76,11 @@ class DeviceMeter {
     r.least_time = 0.1;
     r.most_runs = 50;
     r.params = std::move(params);
-    const double least = run_kernel(k, original, r).timing.value().least;
-    return std::max(least - p_.launch, least / 10);
+    return run_kernel(k, original, r).timing.value().least;
   }
 
-  /// Each step of the host's loop launches one kernel: groups read what others wrote.
+  /// Each step of the host's loop launches two kernels: groups read what others wrote. A call with
+  /// one step and one with many tell a launch from the start.
   void launches() {
     constexpr int steps = 200, items = 512;
     const Kernel k = kernel_of(fmt::format(
@@ -82,9 +89,13 @@ class DeviceMeter {
         "for t\n  for i\n    b[i] = a[{0} - 1 - i]\n  end\n  for j\n    a[j] = b[{0} - 1 - j]\n"
         "  end\nend\n",
         items, steps));
-    p_.launch = 0;
-    p_.launch = seconds(split_by(split_by(k, "i", 256, "g.0", "l.0"), "j", 256, "g.0", "l.0"), k) /
+    p_.launch = call(split_by(split_by(k, "i", 256, "g.0", "l.0"), "j", 256, "g.0", "l.0"), k) /
                 (2 * steps);
+    const Kernel once =
+        kernel_of(fmt::format("kernel start(a: in float32[{0}], b: float32[{0}])\n"
+                              "domain {{[i]: 0 <= i < {0}}}\nb[i] = a[{0} - 1 - i]\n",
+                              items));
+    p_.start = std::max(call(split_by(once, "i", 256, "g.0", "l.0"), once) - p_.launch, 0.0);
   }
 
   /// Eight chains of multiply-and-add in each work-item: enough that none waits for another.
@@ -148,17 +159,21 @@ b[i] = a[i]
     return 4.0 * items * steps / seconds(split_by(k, "i", 256, "g.0", "l.0"), k);
   }
 
+  /// Work-items read neighbouring words, so many in a row that little else is done.
   double local_reads() const {
-    constexpr std::int64_t items = 1 << 16, steps = 1024;
-    const Kernel k = kernel_of(fmt::format(
-        "kernel local_reads(a: in float32[{0}], r: out float32[{0}])\n"
-        "domain {{[g, i, j]: 0 <= g < {1} and 0 <= i, j < 256}}\ndomain {{[k]: 0 <= k < {2}}}\n"
-        "temp t: float32[256] in local\n"
-        "for g\n  for i\n    t[i] = a[256*g + i]\n  end\n  for j\n    <float32> s = 0\n    for k\n"
-        "      s = s + t[(j + k) % 256]\n    end\n    r[256*g + j] = s\n  end\nend\n",
-        items, items / 256, steps));
+    constexpr std::int64_t items = 1 << 18, steps = 512, width = 256;
+    const Kernel k = kernel_of(
+        fmt::format("kernel local_reads(a: in float32[{0}], r: out float32[{0}])\n"
+                    "domain {{[g, i, j]: 0 <= g < {1} and 0 <= i < {3} and 0 <= j < {4}}}\n"
+                    "domain {{[k]: 0 <= k < {2}}}\n"
+                    "temp t: float32[{3}] in local\n"
+                    "for g\n  for i\n    t[i] = a[{4}*g + i % {4}]\n  end\n  for j\n    <float32> "
+                    "s = 0\n    for k\n"
+                    "      s = s + t[j + k]\n    end\n    r[{4}*g + j] = s\n  end\nend\n",
+                    items, items / width, steps, steps + width, width));
+    const Kernel split = split_by(split_by(k, "k", 32, "for", "unr"), "i", width, "for", "l.0");
     const Kernel tagged =
-        run_op(*find_op("tag_inames"), k, {Value{std::string("g:g.0, i:l.0, j:l.0")}}, {});
+        run_op(*find_op("tag_inames"), split, {Value{std::string("g:g.0, j:l.0")}}, {});
     return 4.0 * items * steps / seconds(tagged, k);
   }
 

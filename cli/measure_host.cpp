@@ -112,6 +112,29 @@ void scattered(long times, long n, double *restrict a, double *restrict b) {
     }
   b[0] = s0 + s1 + s2 + s3;
 }
+/* One thread writes `w`; all of them then read and write their part of `a`. */
+static void hand_over(long n, long each, double *w, double *a) {
+  for (long i = 0; i < n; ++i) w[i] = w[i]*0.5 + 1;
+#pragma omp parallel
+  {
+    long part = 0, parts = 1;
+#ifdef _OPENMP
+    extern int omp_get_thread_num(void), omp_get_num_threads(void);
+    part = omp_get_thread_num();
+    parts = omp_get_num_threads();
+#endif
+    for (long r = part * each; r + each <= n; r += parts * each)
+      for (long i = 0; i < each; ++i) a[r + i] = a[r + i]*0.5 + 1;
+  }
+}
+#define HAND_OVER(NAME, W, EACH) \
+  void NAME(long times, long n, double *restrict a, double *restrict b) { \
+    for (long t = 0; t < times; ++t) { hand_over(n, EACH, W, a); AGAIN } \
+  }
+HAND_OVER(handed_in_order, a, 1024)
+HAND_OVER(kept_in_order, b, 1024)
+HAND_OVER(handed_apart, a, 16)
+HAND_OVER(kept_apart, b, 16)
 void threads(long times, long n, double *a, double *b) {
   for (long t = 0; t < times; ++t) {
 #pragma omp parallel
@@ -136,6 +159,9 @@ class HostMeter {
     rates();
     for (std::size_t i = 0; i < p_.levels.size(); ++i) level(i);
     if (threads_) p_.launch = start_of_threads();
+    const double most = p_.levels.back().one;
+    p_.handover = handed("handed_in_order", "kept_in_order", most);
+    p_.handover_apart = std::min(handed("handed_apart", "kept_apart", most / 4), p_.handover);
     return p_;
   }
 
@@ -167,18 +193,38 @@ class HostMeter {
     return least;
   }
 
-  /// The least of many: one that others disturb takes a thousand times as long.
-  double start_of_threads() {
-    const auto f = reinterpret_cast<Measured>(library_.find("threads"));
+  /// Of one call: the least of many, since one that others disturb takes a thousand times as long.
+  double least_call(const char* name, long n, double for_seconds) {
+    const auto f = reinterpret_cast<Measured>(library_.find(name));
     double least = 1;
     const double begun = now();
-    for (int i = 0; i < 20'000 && now() - begun < 2; ++i) {
+    for (int i = 0; i < 20'000 && now() - begun < for_seconds; ++i) {
       const double start = now();
-      f(1, 1, a_.data(), b_.data());
+      f(1, n, a_.data(), b_.data());
       least = std::min(least, now() - start);
     }
+    return least;
+  }
+
+  double start_of_threads() {
+    const double least = least_call("threads", 1, 2);
     constexpr double most = 2e-4;  // more is the time of others
     return least < most ? least : p_.launch;
+  }
+
+  /// Bytes per second of what one thread wrote and the others fetch; at most what one core moves
+  /// in memory. `assumed` where others disturb.
+  double handed(const char* with, const char* without, double assumed) {
+    const double most = p_.levels.back().one;
+    const int parts = threads_ ? thread_count() : 1;
+    if (parts < 2) return assumed;
+    constexpr long n = 1 << 15;  // a quarter of a megabyte, which one core's caches hold
+    a_.assign(n, 1.25);
+    b_.assign(n, 0.75);
+    const double more = least_call(with, n, 0.5) - least_call(without, n, 0.5);
+    const double bytes = 8.0 * n * (parts - 1) / parts;
+    const double rate = more > bytes / most ? bytes / more : most;
+    return rate > most / 50 ? rate : assumed;  // less is the time of others
   }
 
   /// Operations per second of chains on `n` elements.

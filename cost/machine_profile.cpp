@@ -67,6 +67,9 @@ void each_member(Profile& p, F member) {
   member("f64", p.f64);
   member("i32", p.i32);
   member("launch", p.launch);
+  member("start", p.start);
+  member("handover", p.handover);
+  member("handover_apart", p.handover_apart);
   member("barrier", p.barrier);
   member("transfer_start", p.transfer_start);
   member("transfer", p.transfer);
@@ -112,6 +115,8 @@ MachineProfile profile_of(const ProfileJson& json, const std::string& name) {
   }
   if (p.units < 1 || p.clock <= 0 || p.f32 <= 0 || p.i32 <= 0 || p.issue <= 0)
     all.wrong("units, clock, f32, i32, issue", "positive");
+  if (!p.is_gpu && (p.handover <= 0 || p.handover_apart <= 0))
+    all.wrong("handover, handover_apart", "positive");
   return p;
 }
 
@@ -212,6 +217,8 @@ MachineProfile default_cpu(const MachineFacts& f) {
   const double one = 8e9;
   p.levels.push_back({"memory", 0, 64, true, one, std::min(one * units, 2 * one), 3e9});
   p.launch = 5e-6;
+  p.handover = one;
+  p.handover_apart = one / 4;
   return p;
 }
 

@@ -28,7 +28,7 @@ struct OperationCosts {
 };
 
 struct MachineProfile {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   std::string device;     // as the command `devices` names it
   bool is_gpu = false;    // work-items in warps; else units have vectors
@@ -45,6 +45,11 @@ struct MachineProfile {
   std::vector<MemoryLevel> levels;  // the nearest first; the last one is main memory
   /// Seconds to start a kernel of a device, or a loop whose iterations threads share.
   double launch = 0;
+  /// Seconds that a call of a device's kernels takes besides its launches.
+  double start = 0;
+  /// Of what one thread wrote and others fetch from its core's caches, bytes per second of all of
+  /// them: lines that follow each other, and lines apart from each other.
+  double handover = 0, handover_apart = 0;
   double barrier = 0;  // seconds that a group of a device waits
   /// Of copies between the host and a device: seconds before the first byte, bytes per second.
   double transfer_start = 0, transfer = 0;

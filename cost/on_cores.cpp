@@ -13,6 +13,7 @@ namespace {
 constexpr double kUnrolled = 16;   // iterations of a vector loop that compilers write out
 constexpr double kLoopStart = 4;   // cycles to enter a loop and to leave it
 constexpr double kInFlight = 200;  // instructions that a core has begun and not ended
+constexpr double kHandedInOrder = 512;  // bytes that follow each other at least
 constexpr double kLatency = 1e-7;  // seconds until a line of main memory comes
 
 bool is_unrolled(const WorkLoop& l) {
@@ -456,10 +457,13 @@ class Cores {
 
   /// An argument that is read and written has new values from run to run, which one thread wrote.
   /// The other threads fetch their part from the caches of that thread's core, as far as these hold
-  /// it: one core answers, at the rate at which it waits for main memory.
+  /// it: one core answers.
   void handovers() {
-    if (is_device_target()) return;
-    std::map<std::string, double> parts;
+    if (is_device_target() || p_.levels.size() < 2) return;
+    struct Part {
+      double bytes = 0, rate = 0;
+    };
+    std::map<std::string, Part> parts;
     double own = 0;
     for (const cost::MemoryLevel& l : p_.levels)
       if (!l.shared) own = std::max(own, static_cast<double>(l.bytes));
@@ -467,14 +471,23 @@ class Cores {
       const WorkArray& a = q_.work.arrays.at(x.array);
       const Shape& shape = shapes_[static_cast<std::size_t>(x.statement)];
       if (!a.argument || !a.read || !a.written || !shape.spread || shape.threads <= 1) continue;
-      double& part = parts[x.array];
-      part = std::max(part, std::min(x.lines(0, p_.levels[0].line) * p_.levels[0].line, own) *
-                                (1 - 1 / shape.threads));
+      Stream of_thread = x;
+      Trip& shared = of_thread.path[*shape.spread];
+      shared.trips = std::max(shared.trips / shape.threads, 1.0);
+      const double bytes = std::min(x.lines(0, p_.levels[0].line) * p_.levels[0].line, own) *
+                           (1 - 1 / shape.threads);
+      const double rate =
+          of_thread.run(*shape.spread) < kHandedInOrder ? p_.handover_apart : p_.handover;
+      Part& part = parts[x.array];
+      if (bytes / rate > (part.rate > 0 ? part.bytes / part.rate : 0)) part = {bytes, rate};
     }
-    double bytes = 0;
-    for (const auto& [name, part] : parts) bytes += part;
-    bytes = std::min(bytes, own);
-    if (p_.levels.size() > 1) totals_.alone("handover", bytes / p_.levels.back().one, bytes);
+    double bytes = 0, seconds = 0;
+    for (const auto& [name, part] : parts) {
+      bytes += part.bytes;
+      seconds += part.bytes / part.rate;
+    }
+    if (bytes > own) seconds *= own / bytes;
+    totals_.alone("handover", seconds, std::min(bytes, own));
   }
 
   void launches() {
@@ -488,7 +501,7 @@ class Cores {
         if (const auto l = shapes_[s].spread; l && teams.insert(paths_[s][*l].node).second)
           starts += *l == 0 ? 1 : paths_[s][*l - 1].reached;
     }
-    totals_.alone("launches", starts * p_.launch, starts);
+    totals_.alone("launches", starts * p_.launch + (is_device_target() ? p_.start : 0), starts);
   }
 
   const Question& q_;

@@ -13,6 +13,9 @@ constexpr double kWarp = 32;
 constexpr double kItemsOfUnit = 2048;  // that a unit has in flight at most
 constexpr double kGroupsOfUnit = 32;
 constexpr double kBankBytes = 4;
+constexpr double kFarCycles = 300;  // until a line comes from beyond the unit
+constexpr double kFarInFlight = 4;  // lines that a warp waits for at once
+constexpr double kBanks = 32;
 constexpr double kNearLine = 128;  // of a unit's own cache
 
 class Gpu {
@@ -21,6 +24,7 @@ class Gpu {
 
   void predict() {
     for (std::size_t k = 0; k < q_.work.kernels.size(); ++k) kernel(k);
+    totals_.alone("launches", p_.start);
   }
 
  private:
@@ -43,6 +47,8 @@ class Gpu {
     double launches = 1, groups = 1, items = 1;  // groups in one launch, work-items of a group
     std::array<double, 3> axes{1, 1, 1};         // of work-items
     double warps_of_group = 1;
+    double issued = 0, waited = 0;  // instructions of warps; those that wait for the one before
+    double far = 0;                 // lines that warps ask the cache of all units for
     double resident = 1;  // groups of a unit at the same time
     double together = 1;  // groups of all units at the same time
   };
@@ -71,7 +77,12 @@ class Gpu {
     g.together = std::min(g.groups, g.resident * p_.units);
 
     Needs needs;
-    for (Share& s : shares) instructions(s, g, needs);
+    for (Share& s : shares) {
+      const double issued = instructions(s, needs) + memory_instructions(s);
+      g.issued += issued;
+      g.waited += issued / independent(s);
+    }
+    needs.add("issue", g.issued / (p_.issue * p_.clock * p_.units), g.issued);
     memory(shares, g, needs);
     const double seconds = totals_.overlapped(needs);
     starvation(g, seconds);
@@ -119,7 +130,8 @@ class Gpu {
 
   // ---- Instructions
 
-  void instructions(const Share& s, const Grid&, Needs& needs) const {
+  /// \return how many warps' instructions compute and count
+  double instructions(const Share& s, Needs& needs) const {
     double issued = 0;
     for (const WorkPoint& p : s.work->points) {
       const double share = s.instances > 0 ? std::min(q_.at(p.instances) / s.instances, 1.0) : 0;
@@ -146,7 +158,17 @@ class Gpu {
       if (p.conditional) issued += warps;
     }
     if (s.inner < s.path.size()) issued += 2 * s.warps / trips_inside(s);
-    needs.add("issue", issued / (p_.issue * p_.clock * p_.units), issued);
+    return issued;
+  }
+
+  /// Instructions that do not wait for each other: those of unrolled loops, but of a sum's only
+  /// where the loops go over different sums.
+  static double independent(const Share& s) {
+    double out = 1;
+    for (std::size_t l = 0; l < s.path.size(); ++l)
+      if (s.unrolled(l) && (!s.work->accumulator || s.work->accumulator->count(s.path[l].iname)))
+        out *= std::max(s.path[l].trips, 1.0);
+    return out;
   }
 
   /// Of unrolled loops in the innermost one.
@@ -166,29 +188,35 @@ class Gpu {
     Place place = Place::Memory;
   };
 
-  std::vector<Access> accesses_of(const std::vector<Share>& shares) const {
+  /// \return how many warps' instructions load and store
+  double memory_instructions(const Share& s) const {
+    double out = 0;
+    for (const Access& a : accesses_of(s)) out += a.warps / vector_of(a);
+    return out;
+  }
+
+  std::vector<Access> accesses_of(const Share& s) const {
     std::vector<Access> out;
-    for (const Share& s : shares)
-      for (const WorkPoint& p : s.work->points)
-        for (const WorkAccess& a : p.accesses) {
-          const WorkArray& array = q_.work.arrays.at(a.array);
-          if (array.place == Place::Private) continue;  // registers
-          Access x{&s, stream_of(a, array, s.path, q_.params, q_.remarks), s.warps, array.place};
-          x.warps *= s.instances > 0 ? std::min(q_.at(p.instances) / s.instances, 1.0) : 0;
-          // What loops of a work-item do not change stays in a register.
-          for (std::size_t l = s.path.size(); l-- > 0;) {
-            if (is_item(s.work->loops[l]) || is_group(s.work->loops[l])) continue;
-            if (x.stream.depends_on(l)) {
-              if (l == s.inner) break;
-              continue;
-            }
-            // A local tile has other values when the loop around its use goes on.
-            if (l == s.inner && array.place == Place::Local) break;
-            if (l == s.inner || s.unrolled(l)) x.warps /= std::max(s.path[l].trips, 1.0);
+    for (const WorkPoint& p : s.work->points)
+      for (const WorkAccess& a : p.accesses) {
+        const WorkArray& array = q_.work.arrays.at(a.array);
+        if (array.place == Place::Private) continue;  // registers
+        Access x{&s, stream_of(a, array, s.path, q_.params, q_.remarks), s.warps, array.place};
+        x.warps *= s.instances > 0 ? std::min(q_.at(p.instances) / s.instances, 1.0) : 0;
+        // What loops of a work-item do not change stays in a register.
+        for (std::size_t l = s.path.size(); l-- > 0;) {
+          if (is_item(s.work->loops[l]) || is_group(s.work->loops[l])) continue;
+          if (x.stream.depends_on(l)) {
             if (l == s.inner) break;
+            continue;
           }
-          out.push_back(std::move(x));
+          // A local tile has other values when the loop around its use goes on.
+          if (l == s.inner && array.place == Place::Local) break;
+          if (l == s.inner || s.unrolled(l)) x.warps /= std::max(s.path[l].trips, 1.0);
+          if (l == s.inner) break;
         }
+        out.push_back(std::move(x));
+      }
     return out;
   }
 
@@ -224,18 +252,6 @@ class Gpu {
     return static_cast<double>(touched.size());
   }
 
-  /// How often a bank of local memory is asked for different words by one access of a warp.
-  static double conflicts(const Access& a, const Grid& g) {
-    std::map<double, std::set<double>> words;
-    each_of_warp(a, g, [&](double at) {
-      const double word = std::floor(at / kBankBytes);
-      words[word - kWarp * std::floor(word / kWarp)].insert(word);
-    });
-    std::size_t most = 1;
-    for (const auto& [bank, all] : words) most = std::max(most, all.size());
-    return static_cast<double>(most);
-  }
-
   /// Elements that one instruction of a work-item accesses.
   static double vector_of(const Access& a) {
     for (std::size_t l = 0; l < a.share->path.size(); ++l)
@@ -244,18 +260,33 @@ class Gpu {
     return 1;
   }
 
-  void memory(const std::vector<Share>& shares, const Grid& g, Needs& needs) const {
+  /// How often a bank of local memory is asked for different words by one instruction of a warp;
+  /// work-items that ask for the same word are served at once.
+  static double conflicts(const Access& a, const Grid& g) {
+    std::map<double, std::set<double>> words;
+    each_of_warp(a, g, [&](double at) {
+      for (double byte = 0; byte < a.stream.bytes * vector_of(a); byte += kBankBytes) {
+        const double word = std::floor((at + byte) / kBankBytes);
+        words[word - kBanks * std::floor(word / kBanks)].insert(word);
+      }
+    });
+    std::size_t most = 1;
+    for (const auto& [bank, all] : words) most = std::max(most, all.size());
+    return static_cast<double>(most);
+  }
+
+  void memory(const std::vector<Share>& shares, Grid& g, Needs& needs) const {
     const MemoryLevel& local = p_.levels.front();
     const MemoryLevel& memory = p_.levels.back();
     const MemoryLevel& cache = p_.levels.size() > 2 ? p_.levels[p_.levels.size() - 2] : memory;
     std::vector<Stream> in_group, together;
     std::vector<double> by_warps;  // bytes that warps ask for, by stream of a group
-    for (Access& a : accesses_of(shares)) {
-      const double issued = a.warps / vector_of(a);
-      needs.add("issue", issued / (p_.issue * p_.clock * p_.units), issued);
+    std::vector<Access> accesses;
+    for (const Share& s : shares)
+      for (Access& a : accesses_of(s)) accesses.push_back(std::move(a));
+    for (const Access& a : accesses) {
       if (a.place == Place::Local) {
-        const double bytes =
-            a.warps * conflicts(a, g) * kWarp * std::max(kBankBytes, a.stream.bytes);
+        const double bytes = a.warps / vector_of(a) * conflicts(a, g) * kBanks * kBankBytes;
         needs.add("local", bytes / local.all, bytes, "B");
         continue;
       }
@@ -280,6 +311,7 @@ class Gpu {
     for (std::size_t n = 0; n < in_group.size(); ++n) {
       const double bytes = near[n].bytes > 0 ? std::min(near[n].bytes, by_warps[n]) : by_warps[n];
       needs.add(cache.name, bytes / cache.all, bytes, "B");
+      g.far += bytes / kNearLine;
     }
     const std::vector<Traffic> far = traffic_into(together, static_cast<double>(cache.bytes), line);
     for (const Traffic& t : far) {
@@ -348,16 +380,18 @@ class Gpu {
 
   // ---- What is lost
 
-  /// Warps that a unit needs in order to hide its latencies, and groups that fill the units evenly.
+  /// Groups that are fewer than the units or do not fill them evenly, and instructions of a warp
+  /// that wait for the one before, or for lines, while too few warps do others meanwhile.
   void starvation(const Grid& g, double seconds) const {
-    const double wanted = std::max(p_.issue * p_.latency, 1.0);
     const double busy = std::min(1.0, g.groups / p_.units);
-    const double warps = g.together * g.warps_of_group / (std::min<double>(p_.units, g.groups));
-    const double filled = std::min(1.0, warps / wanted);
     const double rounds = g.groups / p_.units;
-    const double even = rounds < 1 ? 1 : rounds / std::ceil(rounds);
-    const double rate = std::max(busy * filled * (rounds > 16 ? 1 : even), 1e-6);
-    totals_.alone("starvation", seconds * (1 / rate - 1));
+    const double even = rounds < 1 || rounds > 16 ? 1 : rounds / std::ceil(rounds);
+    const double spread = seconds / std::max(busy * even, 1e-6);
+    const double warps = g.launches * g.groups * g.warps_of_group;
+    const double waves = g.launches * std::ceil(g.groups / (g.resident * p_.units));
+    const double cycles = std::max(g.waited * p_.latency, g.far * kFarCycles / kFarInFlight);
+    const double chain = cycles / warps * waves / p_.clock;
+    totals_.alone("starvation", std::max(spread, chain) - seconds);
   }
 
   /// Of warps in which only some work-items run: part of what arithmetic takes, told by itself.

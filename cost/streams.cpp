@@ -118,6 +118,21 @@ double Stream::step(std::size_t loop) const {
   return out;
 }
 
+double Stream::run(std::size_t loop) const {
+  if (scattered()) return bytes;
+  std::vector<std::pair<double, double>> steps;  // bytes from one iteration to the next, iterations
+  for (std::size_t l = loop; l < path.size(); ++l)
+    if (depends_on(l) && path[l].trips > 1)
+      steps.emplace_back(std::abs(step(l)) * bytes, path[l].trips);
+  std::sort(steps.begin(), steps.end());
+  double out = bytes;
+  for (const auto& [apart, trips] : steps) {
+    if (apart > out) break;
+    out += apart * (trips - 1);
+  }
+  return out;
+}
+
 double Stream::lines(std::size_t loop, double line) const {
   double points = 1, span = 1, all = 1, unit = 1;
   for (std::size_t l = loop; l < path.size(); ++l)

@@ -44,6 +44,8 @@ struct Stream {
   double step(std::size_t loop) const;
   /// Lines of `line` bytes that it touches while the loops from `loop` on run once.
   double lines(std::size_t loop, double line) const;
+  /// Bytes that follow each other of those that it touches while the loops from `loop` on run once.
+  double run(std::size_t loop) const;
   /// How many times as much of a cache they take as their number says: lines at a large power of
   /// two from one another are kept in few of its sets.
   double crowding(std::size_t loop, double line) const;

@@ -9,9 +9,10 @@ namespace {
 
 /// A machine whose numbers are round.
 const char* const kMachine = R"({
-  "version": 1, "device": "Example", "gpu": false, "measured": true, "units": 2,
+  "version": 2, "device": "Example", "gpu": false, "measured": true, "units": 2,
   "clock": 1e9, "vector_bytes": 32, "registers": 16, "issue": 4, "latency": 4,
-  "f32": 3.2e10, "f64": 1.6e10, "i32": 1.6e10, "launch": 1e-5, "barrier": 0,
+  "f32": 3.2e10, "f64": 1.6e10, "i32": 1.6e10, "launch": 1e-5, "start": 0, "handover": 1e10,
+  "handover_apart": 2e9, "barrier": 0,
   "transfer_start": 0, "transfer": 0,
   "operations": {"division": 8, "function": 30, "power": 60},
   "levels": [
@@ -42,7 +43,7 @@ TEST_CASE("cli: show --what cost tells the time and what bounds it") {
 TEST_CASE("cli: show --what cost says what it lacks") {
   const Folder f;
   f.write("k.loop", kDouble);
-  f.write("m.json", "{\"version\": 1}");
+  f.write("m.json", "{\"version\": 2}");
   const auto why = [&](const std::string& options, int status) {
     const Outcome o = tool("show k.loop --what cost " + options, f.str());
     CHECK(o.status == status);

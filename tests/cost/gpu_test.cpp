@@ -76,6 +76,61 @@ end
   CHECK(bound(p, "launches").binding == doctest::Approx(100 * gpu_profile().launch));
 }
 
+TEST_CASE("cost: a call takes its start once, and each launch") {
+  cost::MachineProfile machine = gpu_profile();
+  const Kernel k = on_grid(kernel(kScale), "j", "i");
+  cost::PredictOptions o;
+  o.resident = true;
+  const auto launches = [&] {
+    return bound(predict(k, Target::Cuda, {{"n", 64}}, machine, o), "launches").binding;
+  };
+  const double before = launches();
+  machine.start = 3e-6;
+  CHECK(launches() == doctest::Approx(before + 3e-6));
+}
+
+TEST_CASE("cost: work-items that read the same word of local memory are served at once") {
+  const auto local = [](const char* index) {
+    const Kernel k = kernel(fmt::format(R"(
+kernel reads(n: int32, a: in float32[32*n], b: out float32[32*n])
+domain {{[g]: 0 <= g < n}}
+domain {{[i, j, m]: 0 <= i, j, m < 32}}
+temp t: float32[1024] in local
+for g
+  for i
+    for m
+      t[i + 32*m] = a[32*g + i]
+    end
+  end
+  for j
+    b[32*g + j] = t[{}]
+  end
+end
+)",
+                                        index));
+    const Kernel grid = tagged(tagged(tagged(k, "g", "g.0"), "i", "l.0"), "j", "l.0");
+    return bound(resident(grid, {{"n", 1000}}), "local").amount;
+  };
+  const double turn = 1000 * 32 * 4;  // a word of each bank
+  CHECK(local("j") == (32 + 1) * turn);
+  CHECK(local("0*j") == (32 + 1) * turn);  // no less than an instruction's turn
+  CHECK(local("2*j") == (32 + 2) * turn);  // two words of each other bank
+  CHECK(local("31*j") == (32 + 1) * turn);
+  CHECK(local("32*j") == (32 + 32) * turn);
+}
+
+TEST_CASE("cost: independent instructions hide what few warps wait for") {
+  const Kernel k = kernel(R"(
+kernel sums(n: int32, a: in float32[n], x: float32, r: out float32[8])
+domain {[j, k]: 0 <= j < 8 and 0 <= k < n}
+r[j] = sum(k, a[k]*x + a[k]*x*x)
+)");
+  const Kernel one = tagged(k, "j", "l.0");
+  const Prediction alone = resident(one, {{"n", 10000}});
+  const Prediction many = resident(tagged(k, "j", "ilp"), {{"n", 10000}});
+  CHECK(bound(alone, "starvation").binding > bound(many, "starvation").binding);
+}
+
 TEST_CASE("cost: groups wait at barriers") {
   const Kernel k = kernel(R"(
 kernel turn(n: int32, a: in float32[64*n], b: out float32[64*n])

@@ -57,8 +57,8 @@ TEST_CASE("profile: a file that is none says what is wrong") {
   const std::string json = to_json(default_profile(facts()));
   CHECK(why_not("{") == "p.json: it is not JSON [bad-profile]");
   CHECK(why_not("[]") == "p.json: `the profile` is not an object [bad-profile]");
-  CHECK(why_not(with(json, "\"version\": 1", "\"version\": 7")) ==
-        "p.json: a profile of version 7, not 1; `moonloop devices --measure` makes it anew "
+  CHECK(why_not(with(json, "\"version\": 2", "\"version\": 7")) ==
+        "p.json: a profile of version 7, not 2; `moonloop devices --measure` makes it anew "
         "[bad-profile]");
   CHECK(why_not(with(json, "\"clock\"", "\"o'clock\"")) ==
         "p.json: `clock` is not there [bad-profile]");

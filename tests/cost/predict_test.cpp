@@ -268,3 +268,19 @@ b[i] = b[i] + a[i]
   CHECK(handed(k, 16000000) <= 512 << 10);  // more is not in that core's caches
   CHECK(handed(kernel(text), 16000) == 0);
 }
+
+TEST_CASE("cost: what one thread wrote comes slower where threads have short pieces of rows") {
+  const Kernel k = kernel(R"(
+kernel add(n: int32, a: in float64[n, n], b: inout float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+b[i, j] = b[i, j] + a[i, j]
+)");
+  const auto handed = [](const Kernel& x) {
+    return bound(predict(x, Target::OpenMP, {{"n", 128}}, host_profile(), {}), "handover").seconds;
+  };
+  // Four threads: of 128 columns 32 each, 256 bytes of each row; of 128 rows 32.
+  const double rows = handed(tagged(k, "i", "par"));
+  const double columns = handed(ordered(tagged(k, "j", "par"), "j, i"));
+  CHECK(rows == doctest::Approx(0.75 * 8 * 128 * 128 / host_profile().handover));
+  CHECK(columns == doctest::Approx(rows * host_profile().handover / host_profile().handover_apart));
+}
