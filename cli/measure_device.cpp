@@ -177,13 +177,14 @@ b[i] = a[i]
     return 4.0 * items * steps / seconds(tagged, k);
   }
 
+  /// At a size where it can pay to copy or not; far larger ones leave the host's caches.
   void transfers(Device& device) {
-    const std::size_t bytes = std::size_t{1} << 26;
+    const std::size_t bytes = std::size_t{1} << 22;
     std::vector<char> host(bytes, 1);
     const auto memory = device.allocate(bytes);
     const auto both_ways = [&](std::size_t n) {
       double least = 1e9;
-      for (int i = 0; i < 8; ++i) {
+      for (int i = 0; i < 20; ++i) {
         const double start = clock_now();
         memory->upload(host.data(), n);
         device.finish();
@@ -193,7 +194,8 @@ b[i] = a[i]
       return least / 2;
     };
     p_.transfer_start = both_ways(16);
-    p_.transfer = static_cast<double>(bytes) / both_ways(bytes);
+    const double took = both_ways(bytes);
+    p_.transfer = static_cast<double>(bytes) / std::max(took - p_.transfer_start, took / 10);
   }
 
   Target target_;

@@ -112,6 +112,17 @@ void scattered(long times, long n, double *restrict a, double *restrict b) {
     }
   b[0] = s0 + s1 + s2 + s3;
 }
+void rate_all(long times, long n, float *a, float *b) {
+#pragma omp parallel
+  {
+    long part = 0;
+#ifdef _OPENMP
+    extern int omp_get_thread_num(void);
+    part = omp_get_thread_num();
+#endif
+    rate_f32(times, n, a + part * n, b + part * n);
+  }
+}
 /* One thread writes `w`; all of them then read and write their part of `a`. */
 static void hand_over(long n, long each, double *w, double *a) {
   for (long i = 0; i < n; ++i) w[i] = w[i]*0.5 + 1;
@@ -212,10 +223,12 @@ class HostMeter {
     return least < most ? least : p_.launch;
   }
 
-  /// Bytes per second of what one thread wrote and the others fetch; at most what one core moves
-  /// in memory. `assumed` where others disturb.
+  /// Bytes per second of what one thread wrote and the others fetch; at most what that core moves
+  /// in its own caches. `assumed` where others disturb.
   double handed(const char* with, const char* without, double assumed) {
-    const double most = p_.levels.back().one;
+    double most = assumed;
+    for (const cost::MemoryLevel& l : p_.levels)
+      if (!l.shared) most = std::max(most, l.one);
     const int parts = threads_ ? thread_count() : 1;
     if (parts < 2) return assumed;
     constexpr long n = 1 << 15;  // a quarter of a megabyte, which one core's caches hold
@@ -233,6 +246,17 @@ class HostMeter {
     return operations * static_cast<double>(n) / seconds(name, n, a_, b_);
   }
 
+  /// What a thread computes while all do, of what it does alone.
+  double together(long n) {
+    const auto all = static_cast<std::size_t>(n) * static_cast<std::size_t>(thread_count());
+    a_.assign(all, 1.25);
+    b_.assign(all, 0.75);
+    const double part = chains("rate_all", n) / p_.f32;
+    a_.resize(2 * static_cast<std::size_t>(n));
+    b_.resize(2 * static_cast<std::size_t>(n));
+    return part > 1.0 / 4 ? std::min(part, 1.0) : 1;  // less is the time of others
+  }
+
   void rates() {
     constexpr long n = 1024;
     a_.assign(2 * n, 1.25);
@@ -241,6 +265,7 @@ class HostMeter {
     const double scalar = chains("rate_scalar", n);
     p_.f32 = chains("rate_f32", n);
     p_.i32 = chains("rate_i32", n);
+    if (threads_) p_.together = together(n);
     const double lanes = std::exp2(std::round(std::log2(std::max(p_.f64 / scalar, 1.0))));
     p_.vector_bytes = static_cast<int>(8 * std::clamp(lanes, 1.0, 16.0));
     p_.registers = p_.vector_bytes >= 64 ? 32 : 16;
@@ -268,7 +293,8 @@ class HostMeter {
     const std::int64_t bytes = bytes_of(i);
     const auto n = static_cast<long>(bytes / 8);
     const bool last = i + 1 == p_.levels.size();
-    const auto at = [&](double values) { return 24.0 * values; };  // read, read and written
+    // Read, read and written; lines leave a core's own cache while others come.
+    const auto at = [&](double values) { return (i > 0 && !l.shared ? 16.0 : 24.0) * values; };
     a_.assign(static_cast<std::size_t>(n), 1.25);
     b_.assign(static_cast<std::size_t>(n), 0.75);
     l.one = at(static_cast<double>(n)) / seconds("stream", n, a_, b_);

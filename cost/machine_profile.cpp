@@ -61,6 +61,7 @@ void each_member(Profile& p, F member) {
   member("clock", p.clock);
   member("vector_bytes", p.vector_bytes);
   member("registers", p.registers);
+  member("together", p.together);
   member("issue", p.issue);
   member("latency", p.latency);
   member("f32", p.f32);
@@ -115,6 +116,7 @@ MachineProfile profile_of(const ProfileJson& json, const std::string& name) {
   }
   if (p.units < 1 || p.clock <= 0 || p.f32 <= 0 || p.i32 <= 0 || p.issue <= 0)
     all.wrong("units, clock, f32, i32, issue", "positive");
+  if (p.together <= 0 || p.together > 1) all.wrong("together", "from 0 to 1");
   if (!p.is_gpu && (p.handover <= 0 || p.handover_apart <= 0))
     all.wrong("handover, handover_apart", "positive");
   return p;

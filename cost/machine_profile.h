@@ -37,6 +37,9 @@ struct MachineProfile {
   double clock = 1e9;     // Hz
   int vector_bytes = 16;  // of a vector that the compiler uses; of devices those of a warp's f32
   int registers = 16;     // vectors of a unit; of devices words of a work-item
+  /// What a unit computes while all of them do, as a part of what it does alone: less than 1 where
+  /// units are threads of one core.
+  double together = 1;
   double issue = 4;       // instructions per cycle of a unit; of devices warps' instructions
   double latency = 4;     // cycles from an addition to one that needs its result
   /// Operations per second of one unit by type: a multiplication and an addition of it count 2.

@@ -47,6 +47,7 @@ class Cores {
                                       .both_ways = !p_.levels[i + 1].shared,
                                       .units = most_threads(),
                                       .split = split_loops(),
+                                      .between = new_values(),
                                       .own = !p_.levels[i].shared}));
     for (const Body& b : bodies_) body(b, traffic);
     handovers();
@@ -233,6 +234,13 @@ class Cores {
                        [&](const Access& a) { return a.stream == stream && a.statement == s; });
   }
 
+  /// Of arguments that have new values from run to run: these are copied from elsewhere.
+  double new_values() const {
+    double out = 0;
+    for (const auto& [name, a] : q_.work.arrays)
+      if (a.argument && a.comes && a.written) out += bytes_of(a, q_.params);
+    return out;
+  }
   double most_threads() const {
     double most = 1;
     for (const Shape& s : shapes_) most = std::max(most, s.threads);
@@ -261,7 +269,8 @@ class Cores {
       threads = std::max(threads, shapes_[s].threads);
       imbalance = std::max(imbalance, shapes_[s].imbalance);
     }
-    instructions(b, needs, threads);
+    const double cores = threads * of_alone(threads);
+    instructions(b, needs, threads, cores);
     for (std::size_t i = 0; i < traffic.size(); ++i) {
       const cost::MemoryLevel& from = p_.levels[i + 1];
       for (std::size_t n = 0; n < streams_.size(); ++n) {
@@ -273,7 +282,7 @@ class Cores {
         if (i + 2 == p_.levels.size())
           one = std::min(one, t.burst * static_cast<double>(p_.levels[i].line) / kLatency);
         const double rate =
-            from.shared ? std::min(threads * one, std::max(from.all, one)) : threads * one;
+            from.shared ? std::min(threads * one, std::max(from.all, one)) : cores * one;
         needs.add(from.name, t.bytes / rate, t.bytes, "B");
       }
     }
@@ -300,7 +309,16 @@ class Cores {
     return n * (full + std::min(rest, lanes / 2)) / t;
   }
 
-  void instructions(const Body& b, Needs& needs, double threads) {
+  /// What the slowest of so many units does, as a part of what one does alone: the system places
+  /// threads on any units, so that the more there are, the likelier two of them share a core.
+  double of_alone(double threads) const {
+    if (p_.together >= 1 || p_.units < 2) return 1;
+    const double pairs = threads * (threads - 1) / 2;
+    const double apart = std::pow(1 - 1.0 / (p_.units - 1), pairs);
+    return apart + p_.together * (1 - apart);
+  }
+
+  void instructions(const Body& b, Needs& needs, double threads, double cores) {
     double all = 0, first_level = 0, arithmetic = 0, operations = 0, chain = 0, held = 0,
            spilled = 0, cycles = 0;
     for (const std::size_t s : b.statements) {
@@ -361,9 +379,9 @@ class Cores {
     }
     if (held > p_.registers) first_level += spilled * (1 - p_.registers / held);
     all += first_level;
-    needs.add("arithmetic", arithmetic / threads, operations, "op");
-    needs.add("issue", (all / p_.issue + cycles) / p_.clock / threads, all);
-    needs.add(p_.levels[0].name, first_level * p_.vector_bytes / p_.levels[0].one / threads,
+    needs.add("arithmetic", arithmetic / cores, operations, "op");
+    needs.add("issue", (all / p_.issue + cycles) / p_.clock / cores, all);
+    needs.add(p_.levels[0].name, first_level * p_.vector_bytes / p_.levels[0].one / cores,
               first_level, "");
     needs.add("latency", chain * p_.latency / p_.clock / threads);
   }
@@ -455,9 +473,9 @@ class Cores {
 
   // ---- Starts of threads and of kernels
 
-  /// An argument that is read and written has new values from run to run, which one thread wrote.
-  /// The other threads fetch their part from the caches of that thread's core, as far as these hold
-  /// it: one core answers.
+  /// An argument that comes with values and is written has new ones from run to run, which one
+  /// thread wrote. The other threads fetch their part from the caches of that thread's core, as far
+  /// as these hold it: one core answers.
   void handovers() {
     if (is_device_target() || p_.levels.size() < 2) return;
     struct Part {
@@ -470,7 +488,7 @@ class Cores {
     for (const Stream& x : streams_) {
       const WorkArray& a = q_.work.arrays.at(x.array);
       const Shape& shape = shapes_[static_cast<std::size_t>(x.statement)];
-      if (!a.argument || !a.read || !a.written || !shape.spread || shape.threads <= 1) continue;
+      if (!a.argument || !a.comes || !a.written || !shape.spread || shape.threads <= 1) continue;
       Stream of_thread = x;
       Trip& shared = of_thread.path[*shape.spread];
       shared.trips = std::max(shared.trips / shape.threads, 1.0);
@@ -498,7 +516,8 @@ class Cores {
         starts += k.launches.empty() ? 1 : q_.at(k.launches.front());
     } else if (threads()) {
       for (std::size_t s = 0; s < paths_.size(); ++s)
-        if (const auto l = shapes_[s].spread; l && teams.insert(paths_[s][*l].node).second)
+        if (const auto l = shapes_[s].spread;
+            l && paths_[s][*l].trips > 1 && teams.insert(paths_[s][*l].node).second)
           starts += *l == 0 ? 1 : paths_[s][*l - 1].reached;
     }
     totals_.alone("launches", starts * p_.launch + (is_device_target() ? p_.start : 0), starts);

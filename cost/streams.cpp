@@ -298,7 +298,7 @@ std::vector<Traffic> traffic_at(const std::vector<Stream>& streams, double capac
   }
   std::map<std::tuple<int, std::string, double>, std::size_t> fetched;
   std::vector<Traffic> out(streams.size());
-  if (footprint[-1] <= limit(-1)) return out;  // it stays from run to run
+  if (footprint[-1] + habits.between <= limit(-1)) return out;  // it stays from run to run
   for (std::size_t n = 0; n < streams.size(); ++n) {
     const Stream& s = streams[n];
     std::size_t loop = 0;

@@ -87,7 +87,8 @@ struct CacheHabits {
   /// which has that part of the capacity; the others have all of it together.
   double units = 1;
   std::set<int> split;
-  bool own = false;  // each unit has its own part: lines that all of them use are in each
+  double between = 0;  // bytes of other memory that are used from run to run
+  bool own = false;    // each unit has its own part: lines that all of them use are in each
 };
 /// Bytes of lines that are moved into a cache of `capacity` bytes, by stream. A loop's body whose
 /// footprint fits finds at its next iteration what the last one left there.

@@ -212,10 +212,14 @@ class Analysis {
 
   void arrays() {
     const Kernel& k = plan_.kernel;
-    for (const Argument& a : k.args)
-      if (a.is_array)
-        out_.arrays[a.name] = {*a.type, *a.shape, strides_of(*a.shape, a.order, a.strides),
-                               Place::Memory, true};
+    const std::vector<Intent> intent = intents(k);
+    for (std::size_t i = 0; i < k.args.size(); ++i) {
+      const Argument& a = k.args[i];
+      if (!a.is_array) continue;
+      WorkArray& to = out_.arrays[a.name];
+      to = {*a.type, *a.shape, strides_of(*a.shape, a.order, a.strides), Place::Memory, true};
+      to.comes = intent[i] != Intent::Out;
+    }
     const bool device = is_device(out_.target);
     for (const auto& [name, t] : k.temporaries) {
       if (!t.shape || t.shape->empty() || !t.type) continue;

@@ -82,6 +82,7 @@ struct WorkArray {
   Exprs shape, strides;
   Place place = Place::Memory;
   bool argument = false, read = false, written = false;
+  bool comes = false;  // its values are the caller's
 };
 
 /// A kernel of a device.

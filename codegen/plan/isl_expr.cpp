@@ -221,6 +221,20 @@ Block read(const AstNode& node, const std::string& iname, Scalar index,
 
 }  // namespace
 
+AstBuild build_within(const Set& context, Space space) {
+  return isl_ast_build_from_context(isl_set_align_params(context.copy(), space.take()));
+}
+
+Expr value_of(Aff a, const Set& context) {
+  a = isl_aff_project_domain_on_params(a.take());
+  if (yes(isl_aff_is_cst(a.get())))
+    if (const Val v = isl_aff_get_constant_val(a.get()); yes(isl_val_is_int(v.get())))
+      return lit(to_int(v));
+  const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
+  return from_isl(
+      AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
+}
+
 isl_id_list* iterators_of(const std::string& iname) {
   isl_id_list* out = isl_id_list_alloc(isl(), 2);
   for (int i = 0; i < 2; ++i)

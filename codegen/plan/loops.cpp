@@ -412,13 +412,6 @@ class LoopMaker {
     return any.empty() ? Expr(BoolLit{false}) : Expr(Nary{NaryOp::Or, std::move(any)});
   }
 
-  /// What writes expressions with the parameters of `space` for the points of `context`. isl reads
-  /// the constraints of a context that lacks some of these parameters at wrong places, and takes
-  /// remainders for what they are not.
-  static AstBuild build_within(const Set& context, Space space) {
-    return isl_ast_build_from_context(isl_set_align_params(context.copy(), space.take()));
-  }
-
   /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
   /// beyond the points that are needed is guarded further inside.
   const Set& iterations(const PlanNode& node) {
@@ -451,9 +444,31 @@ class LoopMaker {
       return side_by_side(node, range, context);
     Block out;
     const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
-    if (parts.size() == 1) return rolled(node, range, context, within);
+    if (parts.size() == 1 || is_shared(node)) return rolled(node, range, context, within, parts);
     for (const Set& part : parts)
-      append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
+      append(out, rolled(node, part, context, intersect(context, all_to_params(part)), {}));
+    return out;
+  }
+
+  /// Whether threads share all of its iterations, and of no loop in it.
+  bool is_shared(const PlanNode& node) const {
+    return is_spread(k_.tag(node.iname())) &&
+           std::none_of(node.children.begin(), node.children.end(), [&](const PlanNode& c) {
+             return c.is_loop() && is_spread(k_.tag(c.iname()));
+           });
+  }
+
+  /// What is in a loop whose iterations each choose their slab.
+  Block in_parts(const PlanNode& node, const Set& within, const std::vector<Set>& parts) {
+    if (parts.size() < 2) return inside(node, within);
+    Block out;
+    for (const Set& part : parts) {
+      const Set points = intersect(within, all_to_params(part));
+      const std::optional<Expr> guard = guard_of(points, within);
+      if (!guard) continue;
+      if (Block body = inside(node, points); !body.empty())
+        out.push_back(Stmt{If{*guard, std::move(body)}});
+    }
     return out;
   }
 
@@ -478,7 +493,6 @@ class LoopMaker {
   static int first_of(const PlanNode& node) {
     return node.insns().empty() ? first_of(node.children.front()) : node.insns().front();
   }
-
   /// Whether the host runs it: there is nothing to gain by copies of launches.
   static bool launches(const PlanNode& node) {
     return node.kernel() || std::any_of(node.children.begin(), node.children.end(),
@@ -526,10 +540,11 @@ class LoopMaker {
     for (const std::string& t : temporaries) out.push_back(Stmt{Declare{t}});
   }
 
-  /// `within`: the context inside of the loop.
-  Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within) {
+  /// `within`: the context inside of the loop; `parts`: the slabs that are not loops of their own.
+  Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within,
+               const std::vector<Set>& parts) {
     if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname())) {
-      plain->loop.body = inside(node, within);
+      plain->loop.body = in_parts(node, within, parts);
       if (plain->loop.body.empty()) return {};
       Block out = only(Stmt{std::move(plain->loop)});
       if (!plain->condition) return out;
@@ -545,7 +560,7 @@ class LoopMaker {
         isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
     Block out = from_isl(ast, node.iname(), k_.index_type, [&] {
-      if (!body) body = inside(node, within);
+      if (!body) body = in_parts(node, within, parts);
       return *body;
     });
     if (body && body->empty()) return {};
@@ -555,8 +570,7 @@ class LoopMaker {
     return out;
   }
 
-  // ---- Unrolling.
-
+  // ---- Unrolling
   ConstantSpan copies_of(const PlanNode& node, const Set& range, const Set& context) {
     std::optional<ConstantSpan> span = constant_span(range, context);
     const InameTag& tag = *k_.tag(node.iname());
@@ -569,16 +583,6 @@ class LoopMaker {
       fail("unroll-bound", at, "iname `{}` is tagged `{}`, but it has {} iterations", node.iname(),
            tag.text, span->length);
     return std::move(*span);
-  }
-
-  static Expr value_of(Aff a, const Set& context) {
-    a = isl_aff_project_domain_on_params(a.take());
-    if (yes(isl_aff_is_cst(a.get())))
-      if (const Val v = isl_aff_get_constant_val(a.get()); yes(isl_val_is_int(v.get())))
-        return lit(to_int(v));
-    const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
-    return from_isl(
-        AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
   }
 
   /// A `vec` loop: one statement for all iterations where they all run, else each by itself.

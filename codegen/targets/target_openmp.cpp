@@ -52,33 +52,50 @@ class OpenMPDialect : public Dialect {
 
   /// Whether a loop in the block has more or fewer iterations from one value of `names`, inames of
   /// loops around, to another, other than at an end.
-  static bool is_uneven(const Block& block, std::set<std::string> names) {
+  /// `limits`: what is known to be nonnegative there.
+  static bool is_uneven(const Block& block, std::set<std::string> names, const Exprs& limits = {}) {
     bool out = false;
     for (const Stmt& s : block) {
       if (const auto* x = std::get_if<Loop>(&s.op)) {
         std::set<std::string> inside = names;
         if (has_some(x->lower, names)) inside.insert(x->iname);
-        out = has_uneven_length(*x, names) || is_uneven(x->body, inside);
+        out = has_uneven_length(*x, names, limits) || is_uneven(x->body, inside, limits);
       } else if (const auto* i = std::get_if<If>(&s.op)) {
-        out = is_uneven(i->body, names) || is_uneven(i->otherwise, names);
+        out = is_uneven(i->body, names, with(limits, i->cond, true)) ||
+              is_uneven(i->otherwise, names, with(limits, i->cond, false));
       } else if (const auto* c = std::get_if<Scope>(&s.op)) {
         std::set<std::string> inside = names;
         if (!c->iname.empty() && has_some(c->value, names)) inside.insert(c->iname);
-        out = is_uneven(c->body, inside);
+        out = is_uneven(c->body, inside, limits);
       }
       if (out) return true;
     }
     return false;
   }
 
-  /// A length that is a number may be cut off at the ends, as that of the last tile is.
-  static bool has_uneven_length(const Loop& x, const std::set<std::string>& names) {
+  static Exprs with(Exprs limits, const Expr& condition, bool holds) {
+    const auto* c = condition.as<Compare>();
+    if (!c) return limits;
+    const Expr more = index_sub(c->right, c->left), less = index_sub(c->left, c->right);
+    const bool below = c->op == CompareOp::Lt || c->op == CompareOp::Le;
+    if (below || c->op == CompareOp::Gt || c->op == CompareOp::Ge)
+      limits.push_back(below == holds ? more : less);
+    if (c->op == CompareOp::Eq && holds) limits.insert(limits.end(), {more, less});
+    return limits;
+  }
+
+  /// A length that is a number, or at most one, may be cut off at the ends, as that of the last
+  /// tile is.
+  static bool has_uneven_length(const Loop& x, const std::set<std::string>& names,
+                                const Exprs& limits) {
     if (!has_some(x.lower, names) && !has_some(x.upper, names)) return false;
     for (const Expr& upper : arguments_of("min", x.upper))
       for (const Expr& lower : arguments_of("max", x.lower)) {
         const Expr length = index_sub(upper, lower);
         if (!has_some(length, names) && (length.as<IntLit>() || has_some(lower, names)))
           return false;
+        for (const Expr& l : limits)
+          if (index_add({length, l}).as<IntLit>()) return false;
       }
     return true;
   }

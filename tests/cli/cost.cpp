@@ -10,7 +10,7 @@ namespace {
 /// A machine whose numbers are round.
 const char* const kMachine = R"({
   "version": 2, "device": "Example", "gpu": false, "measured": true, "units": 2,
-  "clock": 1e9, "vector_bytes": 32, "registers": 16, "issue": 4, "latency": 4,
+  "clock": 1e9, "vector_bytes": 32, "registers": 16, "together": 1, "issue": 4, "latency": 4,
   "f32": 3.2e10, "f64": 1.6e10, "i32": 1.6e10, "launch": 1e-5, "start": 0, "handover": 1e10,
   "handover_apart": 2e9, "barrier": 0,
   "transfer_start": 0, "transfer": 0,

@@ -32,7 +32,7 @@ std::string profile(const std::string& name, bool gpu, double launch, double rat
   std::ostringstream out;
   out << R"({"version": 2, "device": ")" << name << R"(", "gpu": )" << (gpu ? "true" : "false")
       << R"(, "measured": true, "units": 4, "clock": 1e9, "vector_bytes": 32, "registers": 16,
-  "issue": 4, "latency": 4, "f32": )"
+  "together": 1, "issue": 4, "latency": 4, "f32": )"
       << rate << R"(, "f64": )" << rate << R"(, "i32": )" << rate << R"(, "launch": )" << launch
       << R"(, "start": 0, "handover": 1e10, "handover_apart": 2e9, "barrier": 0, "transfer_start": 1e-6, "transfer": 1e10,
   "operations": {"division": 8, "function": 30, "power": 60},

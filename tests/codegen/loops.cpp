@@ -53,6 +53,11 @@ TEST_CASE("loops: slabs stand apart from the whole tiles") {
   CHECK_GOLDEN("last_slab.c", generate(k, Target::C).source);
 }
 
+TEST_CASE("loops: threads share a loop with its slabs") {
+  CHECK_GOLDEN("slabs_of_threads.c",
+               code(std::string(kAxpyTiles) + "slabs io: 1, 1\n", Target::OpenMP, {{"io", "par"}}));
+}
+
 TEST_CASE("loops: a stride comes out as the loop's step") {
   CHECK_GOLDEN("stride.c", code(R"(
 kernel even(n: int32, a: float64[n])

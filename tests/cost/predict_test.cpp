@@ -269,6 +269,31 @@ b[i] = b[i] + a[i]
   CHECK(handed(kernel(text), 16000) == 0);
 }
 
+TEST_CASE("cost: threads on one core compute slower, the likelier the more there are") {
+  const Kernel k = kernel(R"(
+kernel powers(n: int32, a: inout float64[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: 0 <= m < 100}
+for i
+  for m
+    a[i] = a[i]*a[i]
+  end
+end
+)");
+  cost::MachineProfile machine = host_profile();
+  const auto seconds = [&](std::int64_t n) {
+    const cost::Prediction p =
+        predict(tagged(k, "i", "par"), Target::OpenMP, {{"n", n}}, machine, {});
+    return bound(p, "arithmetic").seconds;
+  };
+  const double two = seconds(2), four = seconds(4);
+  machine.together = 0.5;
+  CHECK(seconds(1) == doctest::Approx(two));  // one thread is alone
+  // Of four units, three others: two threads meet in one of three cases, four nearly always.
+  CHECK(two / seconds(2) == doctest::Approx(2.0 / 3 + 0.5 / 3));
+  CHECK(four / seconds(4) == doctest::Approx(0.5).epsilon(0.1));
+}
+
 TEST_CASE("cost: what one thread wrote comes slower where threads have short pieces of rows") {
   const Kernel k = kernel(R"(
 kernel add(n: int32, a: in float64[n, n], b: inout float64[n, n])
