@@ -255,24 +255,24 @@ TEST_CASE("tuner: killed fifty times, it tries and finds what it does undisturbe
     p.looks = looks;
     p.off = 1.5;
     search(f, "whole.db", p);
-    p.microseconds = 1000;
+    p.microseconds = 3000;
     std::mt19937 random(7);
-    int killed = 0, finished = 0;
+    int killed = 0;
     std::size_t before = 0;
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 1000 && killed < 50; ++round) {
       const pid_t child = start(f, "cut.db", p);
-      std::this_thread::sleep_for(std::chrono::microseconds(random() % 40000));
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 12000));
       ::kill(-child, SIGKILL);
       const int status = ended(child);
       killed += status == 128 + SIGKILL;
-      finished += status == 0;
+      REQUIRE((status == 0 || status == 128 + SIGKILL));
       if (!std::filesystem::exists(f / "cut.db")) continue;
       const std::size_t now = tried(f, "cut.db").size();
       CHECK(now >= before);  // nothing is lost
       before = now;
+      if (status == 0) break;  // it has tried all
     }
-    CHECK(killed + finished == 50);
-    CHECK(killed > 10);
+    CHECK(killed == 50);
     CHECK(ended(start(f, "cut.db", p)) == 0);
     CHECK(tried(f, "cut.db") == tried(f, "whole.db"));
     CHECK(best(f, "cut.db") == best(f, "whole.db"));
