@@ -508,6 +508,9 @@ class Cores {
     totals_.alone("handover", seconds, std::min(bytes, own));
   }
 
+  /// One iteration, whatever the sizes are, has no loop.
+  static bool has_team(const WorkLoop& l) { return !l.extent || *l.extent > 1; }
+
   void launches() {
     double starts = 0;
     std::set<int> teams;
@@ -517,7 +520,7 @@ class Cores {
     } else if (threads()) {
       for (std::size_t s = 0; s < paths_.size(); ++s)
         if (const auto l = shapes_[s].spread;
-            l && paths_[s][*l].trips > 1 && teams.insert(paths_[s][*l].node).second)
+            l && has_team(statement(s).loops[*l]) && teams.insert(paths_[s][*l].node).second)
           starts += *l == 0 ? 1 : paths_[s][*l - 1].reached;
     }
     totals_.alone("launches", starts * p_.launch + (is_device_target() ? p_.start : 0), starts);

@@ -47,6 +47,18 @@ cost::MachineFacts assumed_gpu() {
   return f;
 }
 
+/// The processor of a usual computer, for what must not depend on this machine.
+cost::MachineFacts assumed_host() {
+  cost::MachineFacts f;
+  f.device = "an assumed processor";
+  f.units = 8;
+  f.clock = 3e9;
+  f.vector_bytes = 32;
+  f.caches = {{1, 48 << 10, 64, false}, {2, 1 << 20, 64, false}, {3, 32 << 20, 64, true}};
+  f.memory = std::int64_t{16} << 30;
+  return f;
+}
+
 }  // namespace
 
 std::string profile_name(Target target, int n) {
@@ -95,6 +107,12 @@ cost::MachineFacts facts_of(const Device& device) {
 
 cost::MachineProfile profile_for(Target target, int n, const std::string& machine) {
   if (machine.ends_with(".json")) return read_profile(machine);
+  if (machine == "assumed") {
+    cost::MachineProfile p =
+        cost::default_profile(is_device(target) ? assumed_gpu() : assumed_host());
+    p.handover = p.handover_apart = 1e15;  // who wrote the arguments is not known
+    return p;
+  }
   if (!machine.empty()) {
     if (auto kept = kept_profile(target, machine)) return *kept;
     fail("no-profile", {},

@@ -25,8 +25,9 @@ std::string keep_profile(Target target, const cost::MachineProfile& p);
 cost::MachineFacts facts_of(const Device& device);
 /// The profile to predict with: the kept one, else one of what the system tells. `machine` is the
 /// name of a machine with a kept profile or the path of a profile (`*.json`), and then no device is
-/// needed; empty: device number `n`. A target whose device is missing has a profile too, that of a
-/// small GPU, whose name says so. Fails `no-profile` for an unknown name, `bad-profile`.
+/// needed; `assumed` is a usual processor or a small GPU, the same everywhere; empty: device number
+/// `n`. A target whose device is missing has a profile too, that of a small GPU, whose name says
+/// so. Fails `no-profile` for an unknown name, `bad-profile`.
 cost::MachineProfile profile_for(Target target, int n, const std::string& machine = {});
 
 }  // namespace moonloop

@@ -399,13 +399,46 @@ TEST_CASE("auto: on ispc, lanes of a gang run all that is in their iterations") 
             R"(task void product_task0(uniform int32 n, const uniform double * uniform a,
                         const uniform double * uniform b, uniform double * uniform c) {
   uniform int32 const i_outer = taskIndex0;
-  if (0 < n)
-    foreach (j = 0 ... n) {
-      varying double acc_k[4];
+  if (4*i_outer + 4 < n) {
+    if (0 < n)
+      foreach (j = 0 ... n) {
+        varying double acc_k[4];
 )"));
+  CHECK(has(code("product"), "launch[(n + 3) / 4] product_task0("));
   CHECK(has(code("scaled"), "launch[(n + 1023) / 1024] scaled_task0("));
   CHECK(has(code("scaled"), "foreach (i_inner = 0 ... "));
   CHECK(has(code("total"), "reduce_add("));
+}
+
+TEST_CASE("auto: at small sizes, one thread and the order of the source compete") {
+  const Folder f;
+  f.write("k.loop", kProductText);
+  f.write("sum.loop",
+          "kernel total(n: int32, a: in float64[n], s: out float64)\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "s = sum(i, a[i]*a[i])\n");
+  const auto script = [&](const std::string& arguments) {
+    return tool("auto " + arguments, f.str()).out;
+  };
+  CHECK(has(script("k.loop --target openmp -p n=500"), "= \"par\""));
+  const std::string small = script("k.loop --target openmp -p n=20");
+  CHECK_FALSE(has(small, "\"par\""));
+  CHECK(has(small, "inner_tag = \"vec\""));
+  CHECK(has(small, "-- threads would take longer to start than they save\n"));
+  CHECK(has(script("k.loop --target openmp"), "= \"par\""));  // loops count as long
+  CHECK(has(script("sum.loop --target openmp -p n=100000000"), "\"par\""));
+  CHECK_FALSE(has(script("sum.loop --target openmp -p n=100"), "\"par\""));
+  // Whatever it takes, the source is not predicted to be clearly faster.
+  f.write("t.lua", R"(
+for _, target in ipairs{"c", "openmp"} do
+  for _, n in ipairs{1, 3, 10, 40, 150} do
+    local options = {target = target, params = {n = n}, device = "assumed"}
+    local made = lp.auto(product, {target = target, params = {n = n}, prefix = target .. n .. "_"})
+    assert(lp.cost(made, options).seconds < 1.25*lp.cost(product, options).seconds, n)
+  end
+end
+)");
+  CHECK(tool("check k.loop -t t.lua --quiet", f.str()).status == 0);
 }
 
 TEST_CASE("auto: what is wrong with its arguments") {
