@@ -50,10 +50,11 @@ void detach_loop(Kernel& k, const std::string& iname, const std::set<std::string
   const std::vector<std::size_t> in = statements_in(k, iname);
   std::vector<std::string> inner, outer, around;
   for (const std::string& i : home.inames()) {
-    (own.contains(i) ? inner : outer).push_back(i);
+    const bool is_own = i == iname || own.contains(i);  // work-items' loops contain nothing
+    (is_own ? inner : outer).push_back(i);
     const bool is_around = std::all_of(
         in.begin(), in.end(), [&](std::size_t n) { return k.instructions[n]->inames.contains(i); });
-    if (!own.contains(i) && is_around) around.push_back(i);
+    if (!is_own && is_around) around.push_back(i);
   }
   if (outer.empty()) return;
   std::vector<std::string> needed = around;

@@ -68,6 +68,18 @@ TEST_CASE("tight_bounds: loops inside bound the loop around them") {
   CHECK(code_of([&] { tight_bounds(two, "i"); }) == "no-idle");
 }
 
+TEST_CASE("tight_bounds: the loop of work-items of one of several statements") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: inout float64[n, 8], b: inout float64[n, 8])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j, m]: 0 <= j, m < 8}\ntag i: g.0\ntag j: l.0\ntag m: "
+      "l.0\n"
+      "for i\n  a[i, j] = 2*a[i, j]\n  b[i, m] = 2*b[i, m] {id=s, if=m < 5}\nend\n");
+  const Kernel tight = tight_bounds(k, "m");
+  CHECK(has_domain(tight, "m", "{ [m] : 0 <= m <= 4 }"));
+  for (const Domain& d : tight.domains) CHECK_FALSE(d.inames().empty());
+  CHECK(same_values(k, tight, {{"n", 3}}));
+}
+
 TEST_CASE("tight_bounds: conditions that all statements have; gaps stay; nothing to leave out") {
   const Kernel k = blocks("0 <= i < n", "i >= 2*b and i % 2 == 0");
   const Kernel tight = tight_bounds(k, "i");
