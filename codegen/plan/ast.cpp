@@ -238,6 +238,23 @@ bool declares(const Block& block) {
                      [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); });
 }
 
+void collect_declared(const Block& block, std::set<std::string>& out) {
+  const auto within = [&](const auto& x) {
+    out.insert(x.iname);
+    collect_declared(x.body, out);
+  };
+  for (const Stmt& s : block)
+    std::visit(overload{[&](const Loop& x) { within(x); }, [&](const Scope& x) { within(x); },
+                        [&](const If& x) {
+                          collect_declared(x.body, out), collect_declared(x.otherwise, out);
+                        },
+                        [&](const Run& x) {
+                          for (const auto& [name, constant] : x.declares) out.insert(name);
+                        },
+                        [&](const Declare& x) { out.insert(x.temporary); }, [](const auto&) {}},
+               s.op);
+}
+
 namespace {
 
 using Writes = std::function<std::set<std::string>(int)>;

@@ -125,6 +125,21 @@ Block only(Stmt s);
 /// Whether the block itself declares something, so that it needs braces.
 bool declares(const Block& block);
 
+/// Calls `visit` on each statement within, outer ones first.
+template <class F>
+void for_each_within(const Block& block, const F& visit) {
+  for (const Stmt& s : block) {
+    visit(s);
+    if (const auto* x = std::get_if<Loop>(&s.op)) for_each_within(x->body, visit);
+    if (const auto* c = std::get_if<Scope>(&s.op)) for_each_within(c->body, visit);
+    if (const auto* i = std::get_if<If>(&s.op))
+      for_each_within(i->body, visit), for_each_within(i->otherwise, visit);
+  }
+}
+
+/// Adds the names that it declares somewhere within, with the inames of loops.
+void collect_declared(const Block& block, std::set<std::string>& out);
+
 /// The parts of a conjunction; a condition that is none is one part.
 Exprs conjuncts(const Expr& cond);
 /// Whether a term is one of these.

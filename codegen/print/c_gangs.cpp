@@ -132,19 +132,6 @@ bool surely_runs(const Loop& x) {
   return from && to && *from < *to;
 }
 
-/// Names that the block declares, with the inames of its loops.
-void collect_declared(const Block& block, std::set<std::string>& out) {
-  for (const Stmt& s : block)
-    std::visit(overload{[&](const Loop& x) { out.insert(x.iname), collect_declared(x.body, out); },
-                        [&](const If& x) { collect_declared(x.body, out); },
-                        [&](const Scope& x) { out.insert(x.iname), collect_declared(x.body, out); },
-                        [&](const Run& x) {
-                          for (const auto& [name, constant] : x.declares) out.insert(name);
-                        },
-                        [&](const Declare& x) { out.insert(x.temporary); }, [](const auto&) {}},
-               s.op);
-}
-
 }  // namespace
 
 /// `foreach` is for integers of 32 bits that follow each other.

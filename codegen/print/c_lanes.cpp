@@ -175,4 +175,49 @@ void CPrinter::lanes(const Loop& x) {
   }
 }
 
+/// A clause for a loop that is as long as numbers which no array is as long as along it: a halo, a
+/// stencil. It may be a few iterations, which take longer in vectors, inside of one of many.
+std::string CPrinter::where_long(const Loop& x) {
+  if (loops_around_ == 0 || x.step != 1) return "";
+  const Expr length = index_sub(x.inclusive ? index_add({x.upper, lit(1)}) : x.upper, x.lower);
+  std::set<std::string> counts;
+  collect_vars(length, counts), collect_reads(length, counts);
+  if (counts.empty() || std::any_of(counts.begin(), counts.end(), [&](const std::string& n) {
+        const Argument* a = k_.find_arg(n);
+        return !a || a->is_array;
+      }))
+    return "";
+  const auto mention = [](const Expr& e, const std::set<std::string>& names) {
+    std::set<std::string> own;
+    collect_vars(e, own);
+    return std::any_of(own.begin(), own.end(),
+                       [&](const std::string& n) { return names.count(n); });
+  };
+  bool known = false, few = true;
+  const auto look = [&](const Load& l, const std::set<std::string>& moved) {
+    const Argument* a = k_.find_arg(l.array);
+    const Temporary* t = a ? nullptr : k_.find_temporary(l.array);
+    const Exprs extents = a && a->shape ? *a->shape : t ? expr_.extents(*t) : Exprs{};
+    for (std::size_t d = 0; d < std::min(l.index.size(), extents.size()); ++d) {
+      if (!mention(l.index[d], moved)) continue;
+      known = true;
+      few = few && !mention(extents[d], counts);
+    }
+  };
+  for_each_within(x.body, [&](const Stmt& s) {
+    const auto* run = std::get_if<Run>(&s.op);
+    if (!run) return;
+    std::set<std::string> moved{x.iname};
+    for (const auto& [iname, value] : run->values)
+      if (mention(value, {x.iname})) moved.insert(iname);
+    const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run->insn)];
+    for (const Expr& e : insn.lhs)
+      for_each_of<Load>(e, [&](const Load& l, const Expr&) { look(l, moved); });
+    for_each_of<Load>(insn.rhs, [&](const Load& l, const Expr&) { look(l, moved); });
+  });
+  if (!known || !few) return "";
+  return " if (" + expr_.index(length, false, Prec::Shift) +
+         " >= " + std::to_string(kFewIterations) + ")";
+}
+
 }  // namespace moonloop

@@ -5,6 +5,7 @@
 #include "codegen/language.h"
 #include "codegen/plan/branches.h"
 #include "codegen/print/declare.h"
+#include "codegen/print/omp_teams.h"
 #include "core/infer/infer.h"
 #include "core/infer/typing.h"
 #include "core/model/external.h"
@@ -85,20 +86,29 @@ std::set<std::string> CPrinter::written() const {
   return out;
 }
 
-std::string CPrinter::prototype() {
-  const std::set<std::string> written = this->written();
-  std::vector<std::string> parameters;
-  std::set<std::string> known;  // to other functions too, which access them by another name
+/// The arguments that other functions know too, which access them by another name.
+std::set<std::string> CPrinter::known_elsewhere() const {
+  std::set<std::string> out;
   for (const InsnPtr& i : k_.instructions)
     if (const Call* c = external_call(k_, *i))
       for (const Expr& e : c->args)
-        if (is_known(e)) known.insert(as_address(e)->front().as<Var>()->name);
-  for (const Argument& a : k_.args) {
-    std::string p = type_name(a.type.value_or(Type(k_.index_type)));
-    if (a.is_array) p += written.count(a.name) ? " *" : " const *";
-    if (a.is_array && !known.count(a.name)) p += "restrict";
-    parameters.push_back(p + (p.ends_with('*') ? "" : " ") + names_.of(a.name));
-  }
+        if (is_known(e)) out.insert(as_address(e)->front().as<Var>()->name);
+  return out;
+}
+
+/// `double *restrict a`
+std::string CPrinter::parameter(const Argument& a, const std::set<std::string>& written,
+                                const std::set<std::string>& known) {
+  std::string p = type_name(a.type.value_or(Type(k_.index_type)));
+  if (a.is_array) p += written.count(a.name) ? " *" : " const *";
+  if (a.is_array && !known.count(a.name)) p += "restrict";
+  return p + (p.ends_with('*') ? "" : " ") + names_.of(a.name);
+}
+
+std::string CPrinter::prototype() {
+  const std::set<std::string> written = this->written(), known = known_elsewhere();
+  std::vector<std::string> parameters;
+  for (const Argument& a : k_.args) parameters.push_back(parameter(a, written, known));
   if (parameters.empty()) parameters.emplace_back("void");
   const std::string head = (called_ ? "static void " : "void ") + name() + "(";
   return head + parameter_list(parameters, head.size()) + ")";
@@ -135,6 +145,48 @@ constexpr const char* kWholeLoops =
     "#pragma GCC optimize(\"no-split-loops\")\n"
     "#endif\n\n";
 
+/// For GCC 12, which computes addresses of what runs under conditions as integers, before it makes
+/// vectors of a loop, and does not know then which arrays they are in.
+constexpr const char* kAddresses =
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "#pragma GCC optimize(\"wrapv-pointer\")\n"
+    "#endif\n\n";
+constexpr std::size_t kMostCompared = 10;  // pairs of addresses, beyond which it makes no vectors
+
+/// Whether it would not know so many.
+bool has_many_under_conditions(const Block& program, const Kernel& k) {
+  bool out = false;
+  for_each_within(program, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Loop>(&s.op);
+    if (!loop || out) return;
+    bool inner = true, conditions = false;
+    std::size_t read = 0, written = 0;
+    const auto count = [](const Expr& e, std::size_t& n) {
+      for_each_of<Load>(e, [&](const Load& l, const Expr&) { n += l.index.empty() ? 0 : 1; });
+    };
+    for_each_within(loop->body, [&](const Stmt& within) {
+      inner = inner && !std::holds_alternative<Loop>(within.op);
+      if (const auto* x = std::get_if<If>(&within.op)) {  // which data decide
+        std::set<std::string> names;
+        collect_reads(x->cond, names);
+        conditions = conditions || std::any_of(names.begin(), names.end(), [&](const auto& n) {
+                       const Argument* a = k.find_arg(n);
+                       return k.find_temporary(n) || (a && a->is_array);
+                     });
+        count(x->cond, read);
+      }
+      const auto* run = std::get_if<Run>(&within.op);
+      if (!run) return;
+      const Instruction& insn = *k.instructions[static_cast<std::size_t>(run->insn)];
+      for (const Expr& e : insn.lhs) count(e, written);
+      count(insn.rhs, read);
+    });
+    const std::size_t pairs = written * read + (written > 0 ? written * (written - 1) / 2 : 0);
+    out = inner && conditions && pairs > kMostCompared;
+  });
+  return out;
+}
+
 bool splits_reductions(const std::string& text) {
   return text.find("#pragma omp parallel") != std::string::npos &&
          text.find("simd reduction(") != std::string::npos;
@@ -144,6 +196,7 @@ bool splits_reductions(const std::string& text) {
 
 Pieces CPrinter::source(Block program) {
   settle(program);
+  const bool many = !has_gangs() && has_many_under_conditions(program, k_);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
   if (has_gangs()) refuse_for_gangs();
@@ -163,6 +216,7 @@ Pieces CPrinter::source(Block program) {
   Pieces out{{}, records(), {}, before + head + " {\n" + body + "}\n"};
   if (splits_reductions(out.functions))
     out.definitions.insert(out.definitions.begin(), kWholeLoops);
+  if (many) out.definitions.insert(out.definitions.begin(), kAddresses);
   for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
   for (const auto& [helper, definition] : helpers_.functions())
     out.definitions.push_back(definition + "\n");
@@ -366,7 +420,7 @@ void CPrinter::for_loop(const Loop& x) {
     if (in_turn && p.starts_with("omp simd"))
       line("/* No lanes: its updates take turns. */");
     else
-      line("#pragma " + p);
+      line("#pragma " + p + (p.starts_with("omp simd") ? where_long(x) : ""));
   const std::string& i = names_.of(x.iname);
   expr_.runs_from(x.iname, x.lower);
   const std::string step = x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
@@ -374,11 +428,13 @@ void CPrinter::for_loop(const Loop& x) {
   const bool varies = in_lanes_ && type.starts_with("varying");
   if (varies) varying_.insert(x.iname);
   const bool in_simd = in_simd_;
+  ++loops_around_;
   for (const std::string& p : x.pragmas) in_simd_ = in_simd_ || p.starts_with("omp simd");
   body(x.body, "for (" + type + " " + i + " = " + expr_.index(x.lower) + "; " + i +
                    (x.inclusive ? " <= " : " < ") + expr_.index(x.upper, false, Prec::Shift) +
                    (x.only_while ? " && " + expr_.condition(x.only_while) : "") + "; " + step +
                    ")");
+  --loops_around_;
   in_simd_ = in_simd;
   if (varies) varying_.erase(x.iname);
 }
@@ -396,6 +452,7 @@ void CPrinter::statement(const Stmt& s) {
                [&](const If& x) { branches(x, ""); },
                [&](const Leave& x) { line(x.way == Leave::Way::Break ? "break;" : "continue;"); },
                [&](const Scope& x) {
+                 if (x.pragmas == std::vector<std::string>{kParallel} && team_function(x)) return;
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  line("{");
                  ++depth_;

@@ -78,6 +78,8 @@ class CPrinter {
   void copy_ahead(const Expr& to, const Expr& value);
   void lanes(const Loop& x);
   void for_loop(const Loop& x);
+  std::string where_long(const Loop& x);
+  bool team_function(const Scope& x);
   // Loops that look for extremes: codegen/print/c_extrema.cpp.
   struct Extremum {
     Expr place;
@@ -143,6 +145,9 @@ class CPrinter {
                           const std::set<std::string>& written, bool waits);
   void collect_writes(const Block& block, std::set<std::string>& out) const;
   std::set<std::string> written() const;
+  std::set<std::string> known_elsewhere() const;
+  std::string parameter(const Argument& a, const std::set<std::string>& written,
+                        const std::set<std::string>& known);
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program, bool resident);
   std::string host_copies(const std::vector<Parameter>& params, bool resident);
@@ -187,11 +192,12 @@ class CPrinter {
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
-  std::string tasks_;  // functions that are launched
+  std::string tasks_;  // functions that are launched, or that a team of threads runs
   int task_count_ = 0;
   bool in_lanes_ = false;  // of a gang
   bool in_task_ = false;
   bool in_simd_ = false;           // a loop around has `omp simd`
+  int loops_around_ = 0;
   std::set<std::string> varying_;  // names with a value for each lane
   std::string status_;             // of the last call in CUDA's host function
   int depth_ = 0;

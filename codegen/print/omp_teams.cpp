@@ -15,18 +15,6 @@ bool is_team_loop(const Loop& x) {
   return !x.pragmas.empty() && x.pragmas[0].starts_with(kParallelFor);
 }
 
-/// Calls `visit` with all statements in the block.
-template <class F>
-void for_each_within(const Block& block, F visit) {
-  for (const Stmt& s : block) {
-    visit(s);
-    if (const auto* x = std::get_if<Loop>(&s.op)) for_each_within(x->body, visit);
-    if (const auto* c = std::get_if<Scope>(&s.op)) for_each_within(c->body, visit);
-    if (const auto* i = std::get_if<If>(&s.op))
-      for_each_within(i->body, visit), for_each_within(i->otherwise, visit);
-  }
-}
-
 /// Which loops of a team have to wait for its other threads.
 class Waits {
  public:
@@ -161,7 +149,7 @@ class Joiner {
       }
       if (loops > 1) {
         Scope team;
-        team.pragmas = {"omp parallel"};
+        team.pragmas = {kParallel};
         team.body.assign(std::make_move_iterator(block.begin() + std::ptrdiff_t(n)),
                          std::make_move_iterator(block.begin() + std::ptrdiff_t(end)));
         share_team(team.body);

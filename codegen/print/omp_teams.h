@@ -7,6 +7,8 @@ namespace moonloop {
 /// What a loop's first pragma begins with where its iterations are those of a team of its own, and
 /// where they are those of the team around.
 inline constexpr const char *kParallelFor = "omp parallel for", *kFor = "omp for";
+/// The pragma of the block that such a team runs.
+inline constexpr const char* kParallel = "omp parallel";
 
 /// One team for `omp parallel for` loops that follow each other, perhaps under conditions, so that
 /// its threads start once. All threads ask the same conditions and bounds, which the loops must not

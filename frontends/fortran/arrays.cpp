@@ -83,7 +83,7 @@ void Expansion::run() {
 /// The names used outside of the constructs that have variables of their own.
 std::set<std::string> Expansion::names_of(const Body& b) {
   std::set<std::string> out;
-  for (Statement s : b) {
+  for (const Statement& s : b) {
     expressions(s, [&](const Expr& e) {
       if (e) collect_reads(e, out);
     });

@@ -143,7 +143,7 @@ class Sharing {
     for (;;) {
       Do* only = nullptr;
       for (Statement& s : *out) {
-        if (mentions(Body{s}, variable) == 0) continue;
+        if (mentions(s, variable) == 0) continue;
         auto* d = std::get_if<Do>(&s.what);
         if (only || !d || d->endless || d->directive) return *out;
         only = d;
@@ -243,8 +243,8 @@ class Sharing {
   /// Whether the first statement that names the array sets an element, also in loops, which set all
   /// of it as a rule.
   static bool is_set_first(const Body& body, const std::string& name) {
-    for (Statement s : body) {
-      if (mentions(Body{s}, name) == 0) continue;
+    for (const Statement& s : body) {
+      if (mentions(s, name) == 0) continue;
       if (const auto* d = std::get_if<Do>(&s.what)) return is_set_first(*d->body, name);
       const auto* a = std::get_if<Assignment>(&s.what);
       if (!a || written_name(a->to) != name || mentions(a->value, name)) return false;
@@ -312,7 +312,7 @@ class Sharing {
 
   /// How many expressions and loops name each variable.
   static void count(const Body& body, std::map<std::string, std::size_t>& out) {
-    for (Statement s : body) {
+    for (const Statement& s : body) {
       expressions(s, [&](const Expr& e) {
         std::set<std::string> names;
         if (e) collect_reads(e, names);

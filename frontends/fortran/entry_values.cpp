@@ -63,7 +63,7 @@ std::set<std::string> AssignedNames::of(const Body& body, const Routine& r) cons
 }
 
 void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string>& out) const {
-  for (Statement s : body) {
+  for (const Statement& s : body) {
     if (const auto* a = std::get_if<Assignment>(&s.what)) note(written_name(a->to), r, out);
     if (const auto* d = std::get_if<Do>(&s.what)) note(d->variable, r, out);
     if (const auto* x = std::get_if<SubroutineCall>(&s.what); x && !x->output) {

@@ -467,7 +467,7 @@ std::set<std::string> names_in(const Routine& r) {
     if (e) collect_reads(e, out);
   };
   const std::function<void(const Body&)> visit = [&](const Body& b) {
-    for (Statement s : b) {
+    for (const Statement& s : b) {
       expressions(s, note);
       if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
       for (const auto* inner : bodies(s)) visit(**inner);
@@ -490,7 +490,7 @@ std::set<std::string> assigned_in(const Body& body) {
     const Expr& p = test ? test->left : e;
     if (p.as<Var>() || p.as<Load>()) out.insert(written_name(p));
   };
-  for (Statement s : body) {
+  for (const Statement& s : body) {
     if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
     if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
     if (const auto* c = std::get_if<SubroutineCall>(&s.what))

@@ -118,7 +118,7 @@ class Forwarding {
     const auto look = [&](const Expr& e) {
       if (e) collect_reads(e, out);
     };
-    for (Statement s : b) {
+    for (const Statement& s : b) {
       const auto* a = std::get_if<Assignment>(&s.what);
       if (a && a->to.as<Var>())
         look(a->value);

@@ -344,7 +344,7 @@ class Calls {
     std::set<std::string> used;
     std::vector<Expr> queue;
     const std::function<void(const Body&)> visit = [&](const Body& b) {
-      for (Statement s : b) {
+      for (const Statement& s : b) {
         expressions(s, [&](const Expr& e) { queue.push_back(e); });
         if (const auto* d = std::get_if<Do>(&s.what)) used.insert(d->variable);
         for (const auto* inner : bodies(s)) visit(**inner);
@@ -624,7 +624,7 @@ class Inlining {
     bool out = true;
     std::size_t ways = 0, calls = 0;
     const std::function<void(const Body&)> visit = [&](const Body& body) {
-      for (Statement s : body) {
+      for (const Statement& s : body) {
         if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && c->name == name) {
           ++ways;
           out = out && !c->otherwise.empty();

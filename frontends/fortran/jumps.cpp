@@ -47,7 +47,7 @@ class Structuring {
   // ---- Where to go.
 
   static void add_targets(const Body& b, std::vector<std::pair<Label, Span>>& out) {
-    for (Statement s : b) {
+    for (const Statement& s : b) {
       if (const auto* j = std::get_if<Jump>(&s.what)) out.emplace_back(j->label, s.at);
       for (const auto* inner : bodies(s)) add_targets(**inner, out);
     }

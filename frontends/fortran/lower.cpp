@@ -340,7 +340,7 @@ class Lowering {
   /// How many axes of groups the directives of loops in `body` take.
   static std::size_t group_axes(const Body& body) {
     std::size_t most = 0;
-    for (Statement s : body) {
+    for (const Statement& s : body) {
       std::size_t own = 0;
       for (const auto* inner : bodies(s)) own = std::max(own, group_axes(**inner));
       const auto* d = std::get_if<Do>(&s.what);

@@ -385,7 +385,7 @@ class Resolution {
   void plain(const Statement& x, const Known& k, Body& out) const {
     bool varies = false;
     if (k.states.size() > 1)
-      for (const std::string& p : open(k)) varies = varies || mentions(Body{x}, p) > 0;
+      for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
     choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
       put(x, {{k.states[n]}, {}}, 0, to);
@@ -655,7 +655,7 @@ void drop_allocations(const std::set<std::string>& arrays, Body& body) {
 
 /// Fails for `associated` of a pointer that callers have.
 void check_associated(const Body& body) {
-  for (Statement s : body) {
+  for (const Statement& s : body) {
     expressions(s, [&](const Expr& e) {
       if (e)
         for_each_of<Call>(e, [&](const Call& c, const Expr&) {

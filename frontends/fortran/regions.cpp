@@ -24,7 +24,7 @@ void share(const Directive::Reduction& r, Statement& s) {
 }
 
 Span assigned_alone(const Body& body, const std::string& variable) {
-  for (Statement s : body) {
+  for (const Statement& s : body) {
     if (const auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable)
       return s.at;
     if (const auto* d = std::get_if<Do>(&s.what); d && d->directive) continue;
@@ -141,7 +141,7 @@ std::set<std::string> changed_in(const Body& body) {
     if (e && (e.as<Var>() || e.as<Load>())) out.insert(written_name(e));
   };
   std::function<void(const Body&)> visit = [&](const Body& b) {
-    for (Statement s : b) {
+    for (const Statement& s : b) {
       if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
       if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
       if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {

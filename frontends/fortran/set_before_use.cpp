@@ -1,30 +1,45 @@
 #include "frontends/fortran/set_before_use.h"
 
+#include <algorithm>
+
 #include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
 
 bool mentions(const Expr& e, const std::string& name) {
-  if (!e) return false;
-  std::set<std::string> names;
-  collect_vars(e, names);
-  collect_reads(e, names);
-  return names.count(name) != 0;
+  bool found = false;
+  if (!e) return found;
+  const auto among = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  walk(e, [&](const Expr& x) {
+    if (found) return false;
+    if (const auto* v = x.as<Var>()) found = v->name == name;
+    if (const auto* l = x.as<Load>()) found = l->array == name;
+    if (const auto* r = x.as<Reduce>()) found = among(r->inames);
+    if (const auto* s = x.as<SubArray>()) found = among(s->inames);
+    return !found;
+  });
+  return found;
+}
+
+std::size_t mentions(const Statement& s, const std::string& name) {
+  std::size_t n = 0;
+  expressions(s, [&](const Expr& e) { n += mentions(e, name) ? 1 : 0; });
+  if (const auto* d = std::get_if<Do>(&s.what)) n += d->variable == name ? 1 : 0;
+  for (const auto* inner : bodies(s)) n += mentions(**inner, name);
+  return n;
 }
 
 std::size_t mentions(const Body& body, const std::string& name) {
   std::size_t n = 0;
-  for (Statement s : body) {
-    expressions(s, [&](const Expr& e) { n += mentions(e, name) ? 1 : 0; });
-    if (const auto* d = std::get_if<Do>(&s.what)) n += d->variable == name ? 1 : 0;
-    for (const auto* inner : bodies(s)) n += mentions(**inner, name);
-  }
+  for (const Statement& s : body) n += mentions(s, name);
   return n;
 }
 
 ScalarFlow flow_of(const Body& body, const std::string& name, bool set) {
   const ScalarFlow unset{true, false};
-  for (Statement s : body) {
+  for (const Statement& s : body) {
     bool used = false;
     const auto* a = std::get_if<Assignment>(&s.what);
     expressions(s, [&](const Expr& e) {
@@ -44,7 +59,7 @@ ScalarFlow flow_of(const Body& body, const std::string& name, bool set) {
         everywhere = everywhere && inside.set;
       }
       set = set || everywhere;
-    } else if (!a && !set && mentions(Body{s}, name) != 0) {
+    } else if (!a && !set && mentions(s, name) != 0) {
       return unset;
     }
   }

@@ -7,6 +7,7 @@ namespace moonloop::fortran {
 bool mentions(const Expr& e, const std::string& name);
 /// How many expressions and loops in the statements name the variable.
 std::size_t mentions(const Body& body, const std::string& name);
+std::size_t mentions(const Statement& s, const std::string& name);
 
 /// What a body does with a scalar.
 struct ScalarFlow {

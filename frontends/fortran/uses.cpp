@@ -114,8 +114,7 @@ bool counts_in_64_bits(const Routine& routine) {
   each(routine.body, [&](const Statement& s) {
     if (const auto* d = std::get_if<Do>(&s.what))
       look(var(d->variable)), look(d->from), look(d->to), look(d->step);
-    Statement copy = s;
-    expressions(copy, [&](const Expr& e) {
+    expressions(s, [&](const Expr& e) {
       if (e)
         walk(e, [&](const Expr& x) {
           if (const auto* c = x.as<Slice>()) look(c->start), look(c->stop), look(c->step);
@@ -126,15 +125,30 @@ bool counts_in_64_bits(const Routine& routine) {
   return found;
 }
 
-std::vector<std::shared_ptr<Body>*> bodies(Statement& s) {
-  std::vector<std::shared_ptr<Body>*> out;
+namespace {
+
+template <typename S, typename Out>
+void add_bodies(S& s, Out& out) {
   if (auto* d = std::get_if<Do>(&s.what)) out.push_back(&d->body);
   if (auto* c = std::get_if<Choice>(&s.what))
-    for (Choice::Arm& a : c->arms) out.push_back(&a.body);
+    for (auto& a : c->arms) out.push_back(&a.body);
   if (auto* w = std::get_if<Where>(&s.what))
-    for (Where::Arm& a : w->arms) out.push_back(&a.body);
+    for (auto& a : w->arms) out.push_back(&a.body);
   if (auto* f = std::get_if<Forall>(&s.what)) out.push_back(&f->body);
   if (auto* x = std::get_if<Scope>(&s.what)) out.push_back(&x->body);
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<Body>*> bodies(Statement& s) {
+  std::vector<std::shared_ptr<Body>*> out;
+  add_bodies(s, out);
+  return out;
+}
+
+std::vector<const std::shared_ptr<Body>*> bodies(const Statement& s) {
+  std::vector<const std::shared_ptr<Body>*> out;
+  add_bodies(s, out);
   return out;
 }
 
@@ -178,7 +192,7 @@ std::set<std::string> kernels_called(const Body& b) {
 
 std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {
   std::vector<std::pair<std::string, Span>> out;
-  for (Statement s : b) {
+  for (const Statement& s : b) {
     if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && !c->output)
       out.emplace_back(c->name, s.at);
     expressions(s, [&](const Expr& e) {

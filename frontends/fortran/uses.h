@@ -1,4 +1,7 @@
 #pragma once
+#include <concepts>
+#include <type_traits>
+
 #include "frontends/fortran/output.h"
 
 namespace moonloop::fortran {
@@ -19,29 +22,35 @@ bool may_change_argument(const SubroutineCall& c, std::size_t number);
 /// or something that its bounds mention is an integer of 64 bits.
 bool counts_in_64_bits(const Routine& routine);
 
+/// `T` or `const T`.
+template <typename X, typename T>
+concept Is = std::same_as<std::remove_const_t<X>, T>;
+
 /// Calls `visit` on all expressions of a statement itself, not of those within it. Some are null.
-template <typename F>
-void expressions(Statement& s, const F& visit) {
-  std::visit(overload{[&](Assignment& a) { visit(a.to), visit(a.value); },
-                      [&](Do& d) { visit(d.from), visit(d.to), visit(d.step); },
-                      [&](Choice& c) {
-                        for (Choice::Arm& a : c.arms) visit(a.condition);
+template <typename S, typename F>
+requires Is<S, Statement>
+void expressions(S& s, const F& visit) {
+  std::visit(overload{[&](Is<Assignment> auto& a) { visit(a.to), visit(a.value); },
+                      [&](Is<Do> auto& d) { visit(d.from), visit(d.to), visit(d.step); },
+                      [&](Is<Choice> auto& c) {
+                        for (auto& a : c.arms) visit(a.condition);
                       },
-                      [](Leave&) {}, [](Stop&) {}, [](Scope&) {}, [](Jump&) {}, [](Mark&) {},
-                      [&](PointerAssignment& p) {
+                      [](const Leave&) {}, [](const Stop&) {}, [](const Scope&) {},
+                      [](const Jump&) {}, [](const Mark&) {},
+                      [&](Is<PointerAssignment> auto& p) {
                         visit(p.target);
-                        for (Expr& e : p.lower) visit(e);
+                        for (auto& e : p.lower) visit(e);
                       },
-                      [&](SubroutineCall& x) {
-                        for (Expr& a : x.arguments) visit(a);
-                        for (SubroutineCall& other : x.otherwise)
-                          for (Expr& a : other.arguments) visit(a);
+                      [&](Is<SubroutineCall> auto& x) {
+                        for (auto& a : x.arguments) visit(a);
+                        for (auto& other : x.otherwise)
+                          for (auto& a : other.arguments) visit(a);
                         visit(x.result);
                       },
-                      [&](Where& w) {
-                        for (Where::Arm& a : w.arms) visit(a.mask);
+                      [&](Is<Where> auto& w) {
+                        for (auto& a : w.arms) visit(a.mask);
                       },
-                      [&](Forall& f) {
+                      [&](Is<Forall> auto& f) {
                         for (auto& r : f.ranges) visit(r.from), visit(r.to), visit(r.step);
                         visit(f.mask);
                       }},
@@ -79,6 +88,7 @@ void put_choice(const Choice& c, std::size_t first, const Span& at, Body& out,
 
 /// The bodies within a statement.
 std::vector<std::shared_ptr<Body>*> bodies(Statement& s);
+std::vector<const std::shared_ptr<Body>*> bodies(const Statement& s);
 
 /// Gives variables other names in a body of its own.
 void rename_in(Body& body, const std::map<std::string, std::string>& names);

@@ -426,3 +426,78 @@ s[i] = sum(k, a[i, k])
   CHECK(!has({{"i", "par"}}, Target::OpenMP));
   CHECK(!has({{"k", "simd"}, {"i", "par"}}, Target::C));
 }
+
+TEST_CASE(
+    "openmp: loops of a team that never wait are a function, which knows that arrays are apart") {
+  const auto text = [](const std::string& second, const std::string& tags = "") {
+    return "kernel k(n: int32, m: int32, a: float64[n, m], b: inout float64[n, m], "
+           "c: inout float64[n, m])\ndomain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
+           "domain {[k, l]: 0 <= k < n and 0 <= l < m}\ntag i: par\ntag k: par\n" +
+           tags + "b[i, j] = a[i, j]\n" + second + "\n";
+  };
+  const std::string c = code(text("c[k, l] = a[k, l]"), Target::OpenMP);
+  CHECK(
+      c.find(
+          R"(static void k_team(int32_t n, int32_t m, double const *restrict a, double *restrict b,
+                   double *restrict c) {
+  #pragma omp for nowait
+  for (int32_t i = 0; i < n; ++i)
+)") != std::string::npos);
+  CHECK(c.find("  #pragma omp parallel\n  k_team(n, m, a, b, c);\n}\n") != std::string::npos);
+  // Threads that meet in an element, lanes, whose elements are apart, and sums: as it was.
+  for (const std::string& other :
+       {text("c[k, l] = b[n - 1 - k, l]"), text("c[k, l] = a[k, l]", "tag j: simd\ntag l: simd\n")})
+    CHECK(code(other, Target::OpenMP).find("  #pragma omp parallel\n  {\n") != std::string::npos);
+}
+
+TEST_CASE("openmp: a function of a team gets numbers that it does not change, but no table") {
+  const std::string head =
+      "kernel k(n: int32, m: int32, s: int32, a: float64[n, m], b: inout float64[n, m], "
+      "c: inout float64[n, m])\ndomain {[t]: 0 <= t < s}\n"
+      "domain {[i, j]: 0 <= i < n and 0 <= j < m}\ndomain {[k, l]: 0 <= k < n and 0 <= l < m}\n"
+      "tag i: par\ntag k: par\nassume n > 0 and m > 0\n";
+  const std::string scalar = code(head +
+                                      "temp q: float64\nq = a[0, 0]\nb[i, j] = q*a[i, j]\n"
+                                      "c[k, l] = q*a[k, l]\n",
+                                  Target::OpenMP);
+  CHECK(scalar.find("double q) {") != std::string::npos);
+  CHECK(scalar.find("k_team(n, m, a, b, c, q);") != std::string::npos);
+  const std::string table =
+      code(head +
+               "temp q: float64[2] init=(1.0, 2.0) read_only\nb[i, j] = q[1]*a[i, j]\n"
+               "c[k, l] = q[0]*a[k, l]\n",
+           Target::OpenMP);
+  CHECK(table.find("k_team") == std::string::npos);
+}
+
+TEST_CASE(
+    "simd: a loop as long as a number that no array is as long as is in lanes where it is long") {
+  const auto clause = [](const std::string& domain, const std::string& statement) -> std::string {
+    const std::string c = code(
+        "kernel k(n: int32, m: int32, depth: int32, a: inout float64[n, m + 2*depth], "
+        "d: inout float64[n, m])\nassume 0 <= 2*depth < m and n > 0\n" +
+            domain + "\ntag j: simd\n" + statement + "\n",
+        Target::C);
+    const std::size_t at = c.find("#pragma omp simd");
+    return at == std::string::npos ? "" : c.substr(at + 16, c.find('\n', at) - at - 16);
+  };
+  const std::string few = "domain {[i, j]: 0 <= i < n and 0 <= j < depth}";
+  CHECK(clause(few, "d[i, j] = d[i, m - 1 - j]") == " if (depth >= 8)");
+  CHECK(clause("domain {[i, j]: 0 <= i < n and 0 <= j <= depth}", "d[i, j] = 0.5") ==
+        " if (depth + 1 >= 8)");
+  CHECK(clause(few, "a[i, j] = a[i, j] + 1") == "");  // which has `depth` in its extent
+  CHECK(clause("domain {[i, j]: 0 <= i < n and 0 <= j < m}", "d[i, j] = 0.5") == "");
+  CHECK(clause("domain {[j]: 0 <= j < depth}", "d[0, j] = 0.5") == "");  // it runs once
+}
+
+TEST_CASE("loops: addresses under conditions stay those of arrays for gcc, where they are many") {
+  const std::string head =
+      "kernel k(n: int32, a: float64[n], b: inout float64[n, 4])\ndomain {[i]: 0 <= i < n}\n";
+  const char* const pragma = "#pragma GCC optimize(\"wrapv-pointer\")";
+  CHECK(code(head + "b[i, 0] = a[i]   {if=a[i] > 0}\n", Target::C).find(pragma) ==
+        std::string::npos);
+  CHECK(code(head + "b[i, 0] = a[i]   {if=a[i] > 0}\nb[i, 1] = -a[i]   {if=a[i] > 0}\n"
+                    "b[i, 2] = a[i] + 1   {if=a[i] > 1}\nb[i, 3] = 2*a[i]   {if=a[i] > 1}\n",
+             Target::C)
+            .find(pragma) != std::string::npos);
+}
