@@ -292,8 +292,22 @@ LinearForm less_one(LinearForm f, std::int64_t sign) {
   return f;
 }
 
+/// Adds which of the loops go on in no pair, and which go back in none: for integers that says more
+/// than their constraints do for rationals, so about sums of loops as well, such as waves of tiles.
+void add_directions(LinearProof& pairs, const std::vector<LoopLag>& loops) {
+  for (const LoopLag& l : loops)
+    for (const std::int64_t sign : {-1, 1}) {
+      LinearProof beyond = pairs;
+      beyond.not_negative(less_one(l.later, sign));
+      if (!beyond.impossible()) continue;
+      LinearForm within = less_one(l.later, -sign);
+      ++within.constant;
+      pairs.not_negative(within);
+    }
+}
+
 /// Whether all that meets `pairs` is in order along the loops.
-bool runs_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool first) {
+bool plainly_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool first) {
   for (const LoopLag& l : loops) {
     LinearProof earlier = pairs;
     earlier.not_negative(less_one(l.later, -1));
@@ -307,6 +321,13 @@ bool runs_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool fi
     if (pairs.impossible()) return true;
   }
   return first;
+}
+
+bool runs_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool first) {
+  if (plainly_in_order(pairs, loops, first)) return true;
+  if (loops.empty()) return false;
+  add_directions(pairs, loops);
+  return plainly_in_order(std::move(pairs), loops, first);
 }
 
 }  // namespace

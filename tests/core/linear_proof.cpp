@@ -96,6 +96,26 @@ TEST_CASE("linear proofs: orders of loops and of their tiles") {
   CHECK_FALSE(keeps_order(tiles(), {along_i}, true, {t, r}, false));
 }
 
+TEST_CASE("linear proofs: waves of tiles, which need that numbers of tiles are integers") {
+  // x = 4a + p and y = 4b + q of the first instance, then of the second, which is later along x
+  // and not earlier along y.
+  enum { A, P, B, Q, C, R, D, S };
+  LinearProof pairs(8);
+  for (const std::size_t within : {P, Q, R, S}) {
+    pairs.not_negative({{{within, 1}}, 0});
+    pairs.not_negative({{{within, -1}}, 3});
+  }
+  const LinearForm x{{{C, 4}, {R, 1}, {A, -4}, {P, -1}}, 0},
+      y{{{D, 4}, {S, 1}, {B, -4}, {Q, -1}}, 0};
+  const LoopLag a{{{{C, 1}, {A, -1}}, 0}}, b{{{{D, 1}, {B, -1}}, 0}},
+      wave{{{{C, 1}, {D, 1}, {A, -1}, {B, -1}}, 0}}, p{{{{R, 1}, {P, -1}}, 0}};
+  CHECK_FALSE(keeps_order(pairs, {x}, false, {wave, a, b, p}, false));
+  pairs.not_negative(y);
+  CHECK(keeps_order(pairs, {x}, false, {wave, a, b, p}, false));
+  CHECK(keeps_order(pairs, {x}, false, {wave, {a.later, false}, b, p}, false));
+  CHECK_FALSE(keeps_order(pairs, {x}, false, {{wave.later, false}, a, b, p}, false));
+}
+
 TEST_CASE("linear proofs: numbers beyond a word show nothing") {
   LinearProof large(2);
   large.not_negative({{{0, INT64_MAX / 2}, {1, 3}}, 0});
