@@ -5,9 +5,17 @@ include(FindPackageHandleStandardArgs)
 find_library(ISL_LIBRARY NAMES libisl.a isl)
 find_library(GMP_LIBRARY NAMES libgmp.a gmp)
 find_package_handle_standard_args(ISL REQUIRED_VARS ISL_LIBRARY GMP_LIBRARY)
+
+# What is called instead is in core/sets/isl.cpp and, of GMP, in core/sets/small_integers.cpp, with the
+# reasons. The latter is an object that nothing else needs, so the linker is told that it is needed.
+set(isl_wrap_options -Wl,--undefined=__wrap___gmpz_add -Wl,--wrap=isl_seq_gcd
+    -Wl,--wrap=isl_tab_extend_cons)
+foreach(function add addmul cmp cmpabs divexact fdiv_q gcd mul set set_si sub submul)
+  list(APPEND isl_wrap_options -Wl,--wrap=__gmpz_${function})
+endforeach()
+
 if(ISL_FOUND AND NOT TARGET isl::isl)
   add_library(isl::isl INTERFACE IMPORTED)
   target_link_libraries(isl::isl INTERFACE ${ISL_LIBRARY} ${GMP_LIBRARY})
-  # core/sets/isl.cpp has what is called instead, and says why.
-  target_link_options(isl::isl INTERFACE LINKER:--wrap=isl_tab_extend_cons)
+  target_link_options(isl::isl INTERFACE ${isl_wrap_options})
 endif()

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "core/sets/linear_proof.h"
+
 namespace moonloop {
 
 namespace {
@@ -57,6 +59,14 @@ std::size_t Memo::shape_of_new(const Set& s) {
   return number;
 }
 
+std::shared_ptr<const LinearRows> Memo::rows_of(const Set& s) {
+  const auto [it, fresh] = rows.try_emplace(hold(s));
+  if (fresh)
+    if (auto found = linear_rows(s))
+      it->second = std::make_shared<const LinearRows>(std::move(*found));
+  return it->second;
+}
+
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
@@ -82,6 +92,7 @@ void Memo::limit() {
   map_shapes_.clear();
   shapes_.clear();
   distinct_.clear();
+  rows.clear();
 }
 
 Memo& memo() {

@@ -18,6 +18,7 @@ namespace moonloop {
 
 struct Footprint;
 struct KeptOrder;
+struct LinearRows;
 struct Ordered;
 
 /// One per thread. Keys hold the addresses of isl sets; the memo owns a reference to each of these,
@@ -40,6 +41,8 @@ class Memo {
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<NestKey, bool, KeyHash> nests;
   std::unordered_set<ProofKey, KeyHash> proofs;
+  /// The constraints of sets that the memo holds, see linear_rows.
+  std::unordered_map<const isl_set*, std::shared_ptr<const LinearRows>> rows;
   /// Other questions about statements, answered with yes.
   std::unordered_set<QuestionKey, KeyHash> questions;
   /// Whether a read finds what was written in the same iteration of some loops.
@@ -73,6 +76,8 @@ class Memo {
     known.emplace(std::move(key), out);
     return out;
   }
+  /// linear_rows(s), null for nothing.
+  std::shared_ptr<const LinearRows> rows_of(const Set& s);
   /// Forgets everything when it has become large. No key is kept across a call: `nest` makes it.
   void limit();
 

@@ -133,6 +133,16 @@ class Legality {
   std::vector<std::string> numbers(const std::string& name, int reference) const;
   ApproximateMap flow(const AccessAt& write, const AccessAt& read, bool within) const;
 
+  // legality_linear.cpp
+  /// Whether the constraints of the pair, without isl, show that it keeps its order. False says
+  /// nothing.
+  bool plainly_kept(const Pair& p) const;
+  /// The same for nest_keeps.
+  bool nest_plainly_keeps(const Pair& p, const Exprs& values,
+                          const std::vector<std::string>& shared, std::size_t loops,
+                          const std::vector<std::string>& dims, const Set& domain,
+                          std::size_t present_loops) const;
+
   // legality_exact.cpp
   /// The points of the loops and work-items around statement `s` of `order`, either of the two.
   const Set& points(const RunOrder& order, int s) const;

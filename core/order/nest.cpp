@@ -10,6 +10,7 @@
 #include "core/order/conflicts.h"
 #include "core/order/legality.h"
 #include "core/order/order_reference.h"
+#include "core/order/two_instances.h"
 
 /// Which order of statements the loop tree has to keep.
 namespace moonloop {
@@ -161,7 +162,13 @@ class Fission {
 
   /// One for all kernels made from the reference that claim the same.
   bool find_dependence(const AccessAt& a, const AccessAt& b) {
-    const auto ask = [&] { return !yes(isl_map_is_empty(dependence(a, b).get())); };
+    const auto ask = [&] {
+      const bool apart = plainly_apart(a, b);
+      if (apart && !memo().compares) return false;
+      const bool empty = yes(isl_map_is_empty(dependence(a, b).get()));
+      ensure(empty || !apart, "accesses that are apart do not meet");
+      return !empty;
+    };
     const auto [it, fresh] =
         r_.depends.try_emplace({{a.insn, a.access, b.insn, b.access}, claims_}, false);
     if (fresh) {
@@ -182,6 +189,8 @@ class Fission {
     const Instruction& y = *k_.instructions[std::size_t(statement_[std::size_t(b.insn)])];
     const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
         y_dims(y.inames.begin(), y.inames.end());
+    const bool apart = plainly_apart(a, b, &x, x_dims, &y, y_dims);
+    if (apart && !memo().compares) return false;
     Map m = dependence(a, b);
     m = isl_map_apply_domain(m.take(), isl_map_reverse(origin(x, x_dims, a.insn).take()));
     m = isl_map_apply_range(m.take(), isl_map_reverse(origin(y, y_dims, b.insn).take()));
@@ -190,7 +199,52 @@ class Fission {
       if (at != y_dims.end() && !in_team(k_.tag(x_dims[i])))
         m = equate(std::move(m), i, std::size_t(at - y_dims.begin()));
     }
-    return !yes(isl_map_is_empty(m.get()));
+    const bool empty = yes(isl_map_is_empty(m.get()));
+    ensure(empty || !apart, "accesses that are apart within a loop do not meet");
+    return !empty;
+  }
+
+  /// Whether the constraints show that nothing in `a` comes before what `b` accesses with it; with
+  /// present statements, in the same iteration of the loops that these share. False says nothing.
+  bool plainly_apart(const AccessAt& a, const AccessAt& b, const Instruction* x = nullptr,
+                     const std::vector<std::string>& x_dims = {}, const Instruction* y = nullptr,
+                     const std::vector<std::string>& y_dims = {}) {
+    const RunOrder& o = r_.order;
+    TwoInstances two;
+    const auto fixed = [&](const std::string& name) {
+      return !r_.variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name) &&
+             !o.kernel().has_iname(name);
+    };
+    std::array<TwoInstances::Names, 2> origins;
+    for (int side = 0; side < 2; ++side) {
+      const int s = side == 0 ? a.insn : b.insn;
+      const Instruction* now = side == 0 ? x : y;
+      const auto& dims = now ? (side == 0 ? x_dims : y_dims) : o.dims(s);
+      if (!two.add(side, dims, now ? instances_of(k_, *now, dims).all : domain(s))) return false;
+      for (const std::string& d : o.dims(s)) {
+        auto v = two.value(now ? origin_of(*now, d) : var(d), two.values(side), fixed);
+        if (!v) return false;
+        origins[side].emplace(d, std::move(*v));
+      }
+    }
+    const auto later = [](const TwoInstances::Names& from, const TwoInstances::Names& to,
+                          const std::string& name) {
+      return weighted_sum(1, to.at(name), -1, from.at(name));
+    };
+    if (x)
+      for (const std::string& i : x_dims) {
+        if (!y->inames.count(i) || in_team(k_.tag(i))) continue;
+        if (const auto f = later(two.values(0), two.values(1), i)) two.proof.zero(*f);
+      }
+    two.meet(r_.at(a), origins[0], r_.at(b), origins[1], r_.variables, fixed);
+    std::vector<LinearForm> order;
+    for (std::size_t i = 0; i < o.common_loops(a.insn, b.insn); ++i) {
+      auto f = later(origins[0], origins[1], o.loops(a.insn)[i]);
+      if (!f) return false;
+      order.push_back(std::move(*f));
+    }
+    two.take_in();
+    return keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
   }
 
   /// The present instances of a statement and those of the reference that they are.

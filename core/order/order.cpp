@@ -87,7 +87,11 @@ ApproximateSet without_computed(const Kernel& k, Set s,
   return {drop_params(std::move(s), computed), false};
 }
 
-ApproximateSet RunOrder::domain(int s) const { return instances_of(kernel(), insn(s), dims(s)); }
+ApproximateSet RunOrder::domain(int s) const {
+  const auto known = domains_.find(s);
+  if (known != domains_.end()) return known->second;
+  return domains_.emplace(s, instances_of(kernel(), insn(s), dims(s))).first->second;
+}
 
 Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out) {
   Space space = isl_space_alloc(isl(), 0, unsigned(in.size()), unsigned(out.size()));
@@ -480,9 +484,6 @@ void for_each_name_read(const Kernel& k, const Variables& variables, const Instr
     for (const Access& a : variables.bounds_of(iname)) visit(a.variable);
 }
 
-namespace {
-
-/// Whether the value of `e` at an instance is determined only by the instance.
 bool is_fixed(const Expr& e, const Variables& variables) {
   bool fixed = true;
   walk(e, [&](const Expr& x) {
@@ -492,8 +493,6 @@ bool is_fixed(const Expr& e, const Variables& variables) {
   });
   return fixed;
 }
-
-}  // namespace
 
 ElementMap element_map(const Kernel&, const Access& a, const std::vector<std::string>& dims,
                        const Variables& variables) {

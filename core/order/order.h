@@ -76,8 +76,9 @@ class RunOrder {
  private:
   Nested nested_;
   std::vector<int> position_, sequence_;
-  NameIndex by_id_;                                       // ids of the kernel's instructions
-  std::map<std::string, std::set<std::string>> trusted_;  // see trusted_loops()
+  NameIndex by_id_;                                          // ids of the kernel's instructions
+  std::map<std::string, std::set<std::string>> trusted_;     // see trusted_loops()
+  mutable std::unordered_map<int, ApproximateSet> domains_;  // by statement, those asked for
 };
 
 /// { in -> out } with the dimensions named; everything.
@@ -161,6 +162,8 @@ AccessList statement_accesses(const Instruction& insn, const Variables& variable
 void for_each_name_read(const Kernel& k, const Variables& variables, const Instruction& insn,
                         const std::function<void(const std::string&)>& visit);
 
+/// Whether the value of `e` at an instance is determined only by the instance.
+bool is_fixed(const Expr& e, const Variables& variables);
 /// { dims -> [element] } of one access, over the axes whose subscripts are affine in `dims` and
 /// parameters; `axes` says which. A subscript that needs a computed value is left out.
 struct ElementMap {
