@@ -87,7 +87,11 @@ class Reader {
     using Fortran::common::Indirection;
     if (const auto text = whole_with(c, moved_)) {
       const Span at = places_.of(*text);
-      return output(read_kept(c, *text, at, moved_), at, out);
+      std::optional<OutputStatement> whole;
+      try {
+        whole = read_kept(c, *text, at, moved_);
+      } catch (const Error&) {}  // its statements one by one, which say what is in the way
+      if (whole) return output(std::move(*whole), at, out);
     }
     std::visit(Fortran::common::visitors{
                    [&](const fp::Statement<fp::ActionStmt>& x) {
