@@ -58,6 +58,9 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.elemental = h.elemental;
   out.recursive = h.recursive;
   out.values = h.values;
+  out.boxes = h.boxes;
+  out.alternate = h.alternate;
+  out.alternates = h.alternates;
   out.bound = h.bound;
   out.as_declared = true;
   out.outputs = h.outputs;

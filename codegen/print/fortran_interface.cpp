@@ -55,6 +55,17 @@ std::string lower_case(std::string s) {
   return s;
 }
 
+/// What the argument has the address of; null for others.
+const FortranBox* box_of(const Called& p, const Parameter& a) {
+  const auto it = p.around.boxes.find(a.name);
+  return it == p.around.boxes.end() ? nullptr : &it->second;
+}
+
+/// Whether it says which of the caller's labels is next.
+bool is_alternate(const Called& p, const Parameter& a) {
+  return !p.around.alternates.empty() && a.name == p.around.alternate;
+}
+
 /// A variable that the routine sees by its own name, as it is around it.
 bool is_around(const Called& p, const Parameter& a) {
   if (!a.fortran.outer) return false;
@@ -112,6 +123,7 @@ bool is_used(const Called& p, const Parameter& a) {
 std::string passed_name(const Called& p, const Parameter& a) {
   if (is_used(p, a)) return imported_name(p, a);
   if (a.fortran.outer) return a.fortran.outer->name;
+  if (const FortranBox* b = box_of(p, a)) return b->name;
   if (!a.fortran.component) return name_of(p, a);
   Parameter whole;
   whole.name = a.fortran.component->of;
@@ -308,6 +320,7 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
     return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type),
                        place_of(p, parameter(p, a.fortran.of)));
   const std::string name = place_of(p, a);
+  if (box_of(p, a)) return "transfer(c_loc(" + name_of(p, a) + "), 0_c_int64_t)";
   if (!a.fortran.procedure.empty()) return "transfer(c_funloc(" + name + "), 0_c_int64_t)";
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
@@ -323,6 +336,44 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
     return fmt::format("lbound({}, {})", name, a.fortran.axis + 1);
   if (a.fortran.role != FortranRole::Extent) return name;
   return axis_of(p, a).first->fortran.optional ? name_of(p, a) : extent(p, a);
+}
+
+/// What the caller passes or gets, and the box in which the routine has it.
+std::string boxes(const Called& p) {
+  std::string out;
+  for (const auto& [argument, b] : p.around.boxes) {
+    const Parameter& a = parameter(p, argument);
+    if (p.around.pure)
+      fail("unsupported", a.at,
+           "`{}`: `{}`, which Fortran keeps, has no counterpart in the interface of a pure routine",
+           p.kernel, b.name);
+    out += fmt::format(
+        "  {0}, allocatable{1} :: {2}{3}\n  type :: {4}_type\n    {0}, allocatable "
+        ":: value{3}\n  end type\n  type({4}_type), target :: {4}\n",
+        b.type, b.intent, b.name, b.shape, name_of(p, a));
+  }
+  return out;
+}
+
+/// Into the boxes before the call, and out of them after it.
+std::string fill_boxes(const Called& p) {
+  std::string out;
+  for (const auto& [argument, b] : p.around.boxes) {
+    const std::string box = name_of(p, parameter(p, argument)) + "%value";
+    if (b.input)
+      out += fmt::format("  if (allocated({0})) allocate ({1}, source={0})\n", b.name, box);
+    else if (!b.result)
+      out += fmt::format("  call move_alloc({}, {})\n", b.name, box);
+  }
+  return out;
+}
+std::string empty_boxes(const Called& p) {
+  std::string out;
+  for (const auto& [argument, b] : p.around.boxes)
+    if (!b.input)
+      out += fmt::format("\n  call move_alloc({}%value, {})", name_of(p, parameter(p, argument)),
+                         b.name);
+  return out;
 }
 
 /// Before the call: how long the axes of optional arguments are, where these are there.
@@ -357,16 +408,30 @@ std::string extent_function(const Called& p) {
          " = int(n, c_int32_t)\n  end function\n";
 }
 
+/// The places of alternate returns among the names of arguments.
+void add_alternates(const Called& p, std::vector<std::string>& names) {
+  std::ptrdiff_t stars = 0;
+  for (const int before : p.around.alternates) names.insert(names.begin() + before + stars++, "*");
+}
+
+/// After the call: to which of the caller's labels to go.
+std::string alternate_return(const Called& p) {
+  if (p.around.alternates.empty()) return "";
+  return "\n  return " + name_of(p, parameter(p, p.around.alternate));
+}
+
 /// `head(a, b, ...) tail`, in lines that Fortran takes. The caller gives no result and no lengths.
 std::string with_arguments(const Called& p, const std::string& head, Side side,
                            const std::string& tail = {}) {
   std::string out = head + "(", line = out;
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
-    const bool own = a.fortran.role == FortranRole::Result || is_found(a) || !is_first(p, a);
+    const bool own = a.fortran.role == FortranRole::Result || is_found(a) || !is_first(p, a) ||
+                     (box_of(p, a) && box_of(p, a)->result) || is_alternate(p, a);
     if (side == Side::Fortran && own) continue;
     names.push_back(argument(p, a, side));
   }
+  if (side == Side::Fortran) add_alternates(p, names);
   const auto add = [&](const std::string& next) {
     if (line.size() + next.size() > 96) {
       out += "&\n        ";
@@ -445,6 +510,8 @@ std::string uses(const Called& p) {
   std::set<std::string> out;
   for (const Parameter& a : p.params) {
     if (a.fortran.component && !a.fortran.outer) out.insert(type_of(p, a).use(p));
+    if (const FortranBox* x = box_of(p, a); x && !x->module.empty() && x->module != p.around.module)
+      out.insert("  use " + x->module + ", only: " + x->imported + "\n");
     if (!is_used(p, a)) continue;
     const std::string name = imported_name(p, a), &own = a.fortran.outer->name;
     out.insert("  use " + a.fortran.outer->module +
@@ -477,7 +544,7 @@ std::string declarations_of_outer(const Called& p, const std::string& indent) {
 std::string declarations(const Called& p, bool by_value, const std::string& indent) {
   std::string scalars, arrays;
   for (const Parameter& a : p.params) {
-    if (!by_value && (is_found(a) || a.fortran.component)) continue;
+    if (!by_value && (is_found(a) || a.fortran.component || box_of(p, a))) continue;
     if (!by_value && !a.fortran.procedure.empty()) {
       if (p.around.pure)
         fail("unsupported", a.at,
@@ -494,7 +561,8 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     else if (!by_value && !a.fortran.pointer.empty())
       line += a.fortran.pointer;
     else if (by_value ||
-             a.fortran.role != FortranRole::Result)  // a function's value has no attribute
+             (!is_alternate(p, a) &&
+              a.fortran.role != FortranRole::Result))  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
     if (a.fortran.optional) line += ", optional";
@@ -564,8 +632,8 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
       "\n";
   out.module += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out.module += "  end interface\n" + extent_function(p) + "end module\n\n";
-  const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
-    return a.fortran.role == FortranRole::Result;
+  const auto result = std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& a) {
+    return a.fortran.role == FortranRole::Result || (box_of(p, a) && box_of(p, a)->result);
   });
   const bool is_function = result != p.params.end();
   if (is_function && !result->shape.empty())
@@ -578,14 +646,15 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                              (around.pure && !around.elemental ? "pure " : "") +
                              (around.elemental && !around.pure ? "impure " : "") +
                              (around.elemental ? "elemental " : "");
-  std::string tail = is_function ? "result(" + name_of(p, *result) + ")" : "";
+  std::string tail = is_function ? "result(" + passed_name(p, *result) + ")" : "";
   if (around.bound)
     tail += (tail.empty() ? "" : " ") + std::string("bind(c, name=\"") + *around.bound + "\")";
   out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran, tail);
   out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
-                 declarations(p, false, "  ") + optional_extents(p, true) +
-                 optional_extents(p, false);
-  out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
+                 declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
+                 optional_extents(p, false) + fill_boxes(p);
+  out.routine += with_arguments(p, "  call " + function, Side::Call) + empty_boxes(p) +
+                 alternate_return(p) + "\nend " + kind + "\n";
   for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);

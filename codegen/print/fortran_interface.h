@@ -1,9 +1,11 @@
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "core/base/fortran_box.h"
 
 namespace moonloop {
 
@@ -28,6 +30,9 @@ struct AroundRoutine {
   std::string module;
   bool pure = false, elemental = false, recursive = false;
   std::set<std::string> values;             // arguments with the attribute `value`
+  std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses
+  std::string alternate;                    // the argument that says which of the caller's labels
+  std::vector<int> alternates;              // is next: how many arguments are before each of these
   bool as_declared = false;                 // a routine in Fortran declares its arguments:
   std::set<std::string> undeclared;         // those without an intent
   std::set<std::string> assumed_size;       // and arrays whose last axis has no length

@@ -1,5 +1,5 @@
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_boxes.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -22,12 +22,18 @@ class Declarations {
       if (&s.owner() != &scope) continue;
       if (sem::IsDummy(s) && sem::IsProcedure(s)) procedure(s);
       if (!s.has<sem::ObjectEntityDetails>()) continue;
+      const bool boxed = can_be_boxed(s);
+      std::set<std::string> before;
+      if (boxed)
+        for (const auto& [own, v] : routine_.variables) before.insert(own);
       try {
         add(*symbol, s);
       } catch (const Error& e) {
         const auto type = ev::DynamicType::From(s);
-        const bool known = sem::IsDummy(s) || sem::IsFunctionResult(s) ||
-                           (type && type->category() == TypeCategory::Derived);
+        const bool known = !boxed && (sem::IsDummy(s) || sem::IsFunctionResult(s) ||
+                                      (type && type->category() == TypeCategory::Derived));
+        if (boxed)
+          std::erase_if(routine_.variables, [&](const auto& v) { return !before.count(v.first); });
         std::vector<Diagnostic>& to = known ? errors : routine_.unreadable[variable_name(*symbol)];
         to.insert(to.end(), e.diagnostics().begin(), e.diagnostics().end());
       }

@@ -100,6 +100,12 @@ void ProcedureEffects::resolve(OwnEffects& part) const {
       for (const ev::SymbolVector& symbols : p.given) add_moved(symbols, part);
 }
 
+bool ProcedureEffects::may_move_dummies(const sem::Symbol& procedure) const {
+  settle();
+  const Own own = find(procedure.GetUltimate());
+  return !own || own->unknown || own->moves_dummies;
+}
+
 /// Resolves all, until none moves a dummy more.
 void ProcedureEffects::settle() const {
   for (bool more = !std::exchange(settled_, true); more;) {

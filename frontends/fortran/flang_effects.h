@@ -55,6 +55,8 @@ class ProcedureEffects {
   std::optional<Known> of(OwnEffects part) const;
   /// Adds what the procedures that it calls do to what it gives them.
   void resolve(OwnEffects& part) const;
+  /// Whether it may give one of its arguments other memory.
+  bool may_move_dummies(const sem::Symbol& procedure) const;
 
  private:
   using Own = std::shared_ptr<OwnEffects>;

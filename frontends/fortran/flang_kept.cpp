@@ -27,6 +27,7 @@ struct NamesInStatement {
     if (!n.symbol) return;
     all.push_back(&n);
     if (changing > 0) passed.push_back(&n.symbol->GetUltimate());
+    if (changing > 1) nested.push_back(&n.symbol->GetUltimate());
   }
   void Post(const fp::LoopControl::Bounds& b) {
     if (const fp::Name& n = b.name.thing; n.symbol) counters.push_back(&n.symbol->GetUltimate());
@@ -49,18 +50,19 @@ struct NamesInStatement {
     if (const auto* label = std::get_if<fp::Label>(&f.u)) format = *label;
     return true;
   }
-  void Post(const fp::ErrLabel& x) { labels.insert(x.v); }
-  void Post(const fp::EndLabel& x) { labels.insert(x.v); }
-  void Post(const fp::EorLabel& x) { labels.insert(x.v); }
-  void Post(const fp::AltReturnSpec& x) { labels.insert(x.v); }
+  void Post(const fp::ErrLabel& x) { labels.push_back(x.v); }
+  void Post(const fp::EndLabel& x) { labels.push_back(x.v); }
+  void Post(const fp::EorLabel& x) { labels.push_back(x.v); }
+  void Post(const fp::AltReturnSpec& x) { labels.push_back(x.v); }
 
   std::vector<const fp::Name*> all;
   std::vector<const fp::Variable*> assigned;
   std::vector<const sem::Symbol*> counters;  // of loops
   std::vector<const sem::Symbol*> passed;    // to what may change them, and in subscripts there
+  std::vector<const sem::Symbol*> nested;    // the same to functions in a call's arguments
   std::vector<const fp::AllocateObject*> objects;
   std::optional<fp::Label> format;
-  std::set<fp::Label> labels;  // which the statement may go to
+  std::list<fp::Label> labels;  // which the statement may go to, in its order
 
  private:
   static int may_change_arguments(const fp::Call& c) {
@@ -106,7 +108,11 @@ class Keeping : public OutputArguments {
   /// What a pointer points at is the variable itself, no argument.
   void points_at(const fp::PointerAssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
-    if (const sem::Symbol* target = a ? base_of(a->rhs) : nullptr) by_name_.insert(target);
+    const sem::Symbol* target = a ? base_of(a->rhs) : nullptr;
+    if (!target) return;
+    if (const auto it = moved_.boxes.find(target); it != moved_.boxes.end() && !it->second.pointer)
+      fail(fmt::format("a pointer to `{}`, which Fortran keeps,", it->second.what.name));
+    by_name_.insert(target);
   }
 
   /// What the callee may change: all that is passed and not an input of it.
@@ -152,7 +158,8 @@ class Keeping : public OutputArguments {
       output_.calls = true;  // of anything
     for (const fp::Variable* v : names.assigned) assigned_.insert(base_of(typed(*v)));
     assigned_.insert(names.counters.begin(), names.counters.end());
-    if (what_ != "call") assigned_.insert(names.passed.begin(), names.passed.end());
+    const auto& passed = what_ == "call" ? names.nested : names.passed;
+    assigned_.insert(passed.begin(), passed.end());
     for (const fp::AllocateObject* o : names.objects) object(*o);
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
@@ -182,13 +189,15 @@ class Keeping : public OutputArguments {
     const sem::Symbol* module = module_of(s);
     if (!module) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
     const std::string own = s.name().ToString(), in = module->name().ToString();
-    if (s.attrs().test(sem::Attr::PRIVATE)) {
-      if (!output_.module.empty() && output_.module != in)
-        fail(fmt::format("private names of `{}` and `{}` in `{}`", output_.module, in, what_));
-      output_.module = in;
-    }
+    if (s.attrs().test(sem::Attr::PRIVATE)) in_module(in);
     used_[in].insert(local == own ? local : local + " => " + own);
     used_names_.insert(local);
+  }
+
+  void in_module(const std::string& module) {
+    if (!output_.module.empty() && output_.module != module)
+      fail(fmt::format("private names of `{}` and `{}` in `{}`", output_.module, module, what_));
+    output_.module = module;
   }
 
   /// Gets other memory, or loses it.
@@ -203,6 +212,10 @@ class Keeping : public OutputArguments {
 
   /// The variable, or the component `e` of it.
   void object(const sem::Symbol& s, const SomeExpr* e) {
+    if (moved_.boxes.contains(&s)) {
+      changed_.insert(&s);
+      return;
+    }
     if (!module_of(s)) fail(fmt::format("`{}` of other variables than the routine's own", what_));
     std::string moved = module_of(s)->name().ToString() + "::" + s.name().ToString();
     if (e) {
@@ -270,6 +283,10 @@ class Keeping : public OutputArguments {
     const sem::Symbol& s = symbol.GetUltimate();
     const auto type = ev::DynamicType::From(s);
     if (sem::IsNamedConstant(s)) return constant(local, s);
+    if (const auto it = moved_.boxes.find(&s); it != moved_.boxes.end()) {
+      *it->second.changed = *it->second.changed || assigned_.contains(&s) || changed_.contains(&s);
+      return box(it->second);
+    }
     if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
     if (by_name_.count(&s) || (type && type->category() == TypeCategory::Derived)) {
       if (!module_of(s))
@@ -289,6 +306,20 @@ class Keeping : public OutputArguments {
     named_.insert(local);
     argument(*value, sem::IsAssumedSizeArray(s) ? Bounds::Open : Bounds::Source, local);
     numbers_.emplace(&s, arguments_.size() - 1);
+  }
+
+  /// It is taken out of its box before the statement, and put back after it.
+  void box(const Box& b) {
+    named_.insert(b.what.name);
+    const std::string address = add("integer(8)", var(b.address, at_), "", b.address);
+    if (!b.of_caller) may_change(arguments_.size() - 1);
+    named_.insert(address);
+    if (b.what.is_private) in_module(b.what.module);
+    const BoxLines lines = lines_of(b, address, output_.module);
+    constants_ += lines.declarations;
+    before_ += lines.before;
+    after_ += lines.after;
+    output_.uses.insert(lines.uses.begin(), lines.uses.end());
   }
 
   void constant(const std::string& local, const sem::Symbol& s) {
@@ -318,9 +349,11 @@ class Keeping : public OutputArguments {
     first_ = way + " = 0\n  ";
     OutputStatement out = done(std::move(text), names.format);
     std::string& s = out.output->statement;
+    std::set<fp::Label> seen;
     for (const fp::Label label : names.labels) {
       out.labels.push_back(label);
-      s += fmt::format("\n  return\n{} {} = {}", label, way, out.labels.size());
+      if (seen.insert(label).second)
+        s += fmt::format("\n  return\n{} {} = {}{}", label, way, out.labels.size(), after_);
     }
     return out;
   }
@@ -339,7 +372,7 @@ class Keeping : public OutputArguments {
                                             text.size() > n && text[n] != ' ' && text[n] != '(')
       text.insert(n, " ");
     OutputStatement out;
-    output_.statement = constants_ + groups_ + first_ + std::move(text);
+    output_.statement = constants_ + groups_ + before_ + first_ + std::move(text) + after_;
     out.format = format;
     out.place = std::string::npos;
     out.output = std::make_shared<Output>(std::move(output_));
@@ -349,12 +382,14 @@ class Keeping : public OutputArguments {
   }
 
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
+  std::set<const sem::Symbol*> changed_;  // in boxes, which get other memory
   std::shared_ptr<const Effects> effects_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
   const Moved& moved_;
-  std::string constants_, groups_, first_;  // before the statement
+  std::string constants_, groups_, before_, first_;  // before the statement
+  std::string after_;
 };
 
 /// Arrays that elements of arrays have each for itself are no parts of one.
@@ -368,7 +403,9 @@ void check_memory(const SomeExpr& e, const Span& at) {
   }
 }
 
-SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
+/// `labels` gets those of alternate returns.
+SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at,
+                         std::list<fp::Label>& labels) {
   const sem::Symbol* callee = ref.proc().GetSymbol();
   SubroutineCall x{procedure_name(ref.proc()), {}};
   if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsProcedurePointer(*callee) ||
@@ -379,6 +416,11 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
   const bool elsewhere = is_in_another_file(*callee, at);
   if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
   for (const auto& a : ref.arguments()) {
+    if (a && a->isAlternateReturn()) {
+      if (elsewhere) unsupported(at, "a label as an argument of a procedure of another file");
+      labels.push_back(a->GetLabel());
+      continue;
+    }
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
     if (a && ev::IsVariable(*value)) check_memory(*value, at);
@@ -389,6 +431,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at) {
     x.arguments.insert(x.arguments.end(), given.begin(), given.end());
     x.elemental = x.elemental || (value && value->Rank() > 0);
   }
+  if (!labels.empty()) x.arguments.emplace_back();  // says to which one to go
   x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
   return x;
 }
@@ -435,7 +478,7 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
   } catch (const Error& e) { why_not = e.diagnostics(); }
   try {
     OutputStatement out;
-    out.call = called_by(*s.typedCall, at);
+    out.call = called_by(*s.typedCall, at, out.labels);
     if (const auto known = moved.procedures->of(own_effects(s))) out.call.effects = known->effects;
     if (kept) out.call.otherwise.push_back(std::move(kept->call));
     return out;

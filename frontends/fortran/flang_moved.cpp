@@ -37,6 +37,35 @@ struct QuestionFinder {
   OwnEffects found;
 };
 
+/// Components that elements of arrays of modules have each for itself, in memory of their own: no
+/// array of a kernel has them.
+struct ScatteredFinder {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
+  void Post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
+  void Post(const fp::AllocateObject& o) {
+    if (std::holds_alternative<fp::StructureComponent>(o.u)) note(sem::GetExpr(nullptr, o));
+  }
+
+  void note(const SomeExpr* e) {
+    if (!e || !ev::IsVariable(*e)) return;
+    const auto symbols = ev::GetSymbolVector(*e);
+    if (symbols.empty() || !symbols.front()->GetUltimate().owner().IsModule()) return;
+    bool in_array = false;
+    for (const sem::Symbol& s : symbols) {
+      if (in_array && sem::IsAllocatableOrPointer(s)) found.insert(&s.GetUltimate());
+      in_array = in_array || s.Rank() > 0;
+    }
+  }
+
+  std::set<const sem::Symbol*> found;
+};
+
 /// The names in a block: whether it has a symbol, and its procedures.
 struct BlockNames {
   template <typename T>
@@ -70,6 +99,7 @@ struct UseFinder {
 
   bool is_use(const sem::Symbol& s) const {
     if (moved.variables.contains(&s)) return true;
+    if (moved.boxed_functions && gives_boxed(s)) return true;
     const auto* known = sem::IsProcedure(s) && moved.procedures ? moved.procedures->of(s) : nullptr;
     return known && std::any_of(moved.variables.begin(), moved.variables.end(),
                                 [&](const auto& v) { return has(*known, v.first); });
@@ -81,7 +111,7 @@ struct UseFinder {
 
 template <typename T>
 bool uses_some(const T& x, const Moved& moved) {
-  if (moved.variables.empty()) return false;
+  if (moved.variables.empty() && !moved.boxed_functions) return false;
   UseFinder f{moved};
   fp::Walk(x, f);
   return f.found;
@@ -136,20 +166,26 @@ std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
 
 }  // namespace
 
-Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures) {
+Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes boxes) {
   QuestionFinder questions;
   fp::Walk(block, questions);
   OwnEffects own = own_effects(block);
   procedures.resolve(own);
-  Moved out{std::move(own.moves), &procedures};
+  Moved out{std::move(own.moves), &procedures, std::move(boxes)};
+  for (const auto& [symbol, box] : out.boxes) out.variables[symbol];
   const auto add = [&](const OwnEffects::Names& more) {
     for (const auto& [symbol, paths] : more)
       out.variables[symbol].insert(paths.begin(), paths.end());
   };
   add(questions.found.moves);
+  ScatteredFinder scattered;
+  fp::Walk(block, scattered);
+  for (const sem::Symbol* s : scattered.found) out.variables[s];
   add(own.records);
   BlockNames names;
   fp::Walk(block, names);
+  out.boxed_functions = std::any_of(names.procedures.begin(), names.procedures.end(),
+                                    [](const sem::Symbol* s) { return gives_boxed(*s); });
   std::vector<std::pair<const sem::Symbol*, const ProcedureEffects::Known*>> called;
   for (const sem::Symbol* s : names.procedures)
     if (const auto* known = procedures.of(*s)) called.emplace_back(s, known);

@@ -1,5 +1,5 @@
 #pragma once
-#include "frontends/fortran/flang_effects.h"
+#include "frontends/fortran/flang_boxes.h"
 
 namespace moonloop::fortran {
 
@@ -10,8 +10,10 @@ namespace moonloop::fortran {
 struct Moved {
   OwnEffects::Names variables;
   const ProcedureEffects* procedures = nullptr;
+  Boxes boxes;                   // of variables of the routine's own, which are among `variables`
+  bool boxed_functions = false;  // it calls some that give what only Fortran can take
 };
-Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures);
+Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes boxes);
 bool uses(const fp::ActionStmt& s, const Moved& moved);
 bool uses(const fp::Expr& e, const Moved& moved);
 /// Whether it assigns a logical variable that is not one of them.

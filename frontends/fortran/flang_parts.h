@@ -1,5 +1,6 @@
 #pragma once
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/sections.h"
 
 // Parts of statements that need nothing of the statements around them.
 namespace moonloop::fortran {
@@ -40,6 +41,30 @@ inline int left_by(const std::vector<Around>& around, const std::optional<fp::Na
       return static_cast<int>(around.size() - 1 - n);
   unsupported(at, fmt::format("leaving {}, which is a construct of another kind,",
                               name ? "`" + name->ToString() + "`" : "this"));
+}
+
+/// What says at which alternate return the routine ends.
+inline Expr alternate_return(const Routine& routine, const Span& at) {
+  for (const auto& [name, v] : routine.variables)
+    if (!v.alternates.empty()) return var(name, at);
+  unsupported(at, "`return` with a value");
+}
+
+/// `allocate` or `deallocate` of other variables than local ones.
+inline bool gives_memory(const fp::ActionStmt& s, const Routine& routine) {
+  using Fortran::common::Indirection;
+  const auto* a = std::get_if<Indirection<fp::AllocateStmt>>(&s.u);
+  const auto* d = std::get_if<Indirection<fp::DeallocateStmt>>(&s.u);
+  return (a && !is_of_own(a->value(), routine)) || (d && !is_of_own(d->value(), routine));
+}
+
+inline bool has_call(const Expr& e) {
+  bool calls = false;
+  walk(e, [&](const Expr& part) {
+    calls = calls || !called(part, kFunction).empty() || !called(part, kElemental).empty();
+    return !calls;
+  });
+  return calls;
 }
 
 /// Whether a directive is about a loop that threads share which are there already.

@@ -311,25 +311,33 @@ class Units {
       }
     };
     attempt([&] { read_declarations(scope, places_, r); });
+    const std::string alternate = alternate_return(details, scope, r);
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
                          procedures_, r);
     });
     if (points.size() > 1)
       attempt([&] {
+        for (const std::string& name : r.boxed)
+          unsupported(at,
+                      fmt::format("`{}`, which Fortran keeps, in a routine with `entry`", name));
         if (std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
           unsupported(at, "`entry` in a routine that contains others");
         begin_at(r, points, own);
       });
+    if (!alternate.empty())
+      r.body.insert(r.body.begin(), {at, Assignment{var(alternate, at), lit(0)}});
     attempt([&] { share_storage(r); });
     // Routines inside may use all variables; so may what could not be read.
     const bool all = !errors.empty() || std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
-    const std::set<std::string> used = all ? std::set<std::string>{} : names_in(r);
+    const std::set<std::string> used = names_in(r);
     std::vector<Diagnostic> declared;
     for (const auto& [own, why] : r.unreadable)
-      if (all || used.contains(own)) declared.insert(declared.end(), why.begin(), why.end());
+      if ((all && !r.boxed.contains(own)) || used.contains(own))
+        declared.insert(declared.end(), why.begin(), why.end());
     errors.insert(errors.begin(), declared.begin(), declared.end());
     if (!errors.empty()) throw Error(std::move(errors));
+    check_boxes_around(used, r);
     attach_independence(r);
     check_calls(scope, r);
     read_declarations_around(scope, places_, r);
@@ -337,9 +345,14 @@ class Units {
     resolve_pointers(r);
     note_per_thread(r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
-      if (!dummy) unsupported(at, "an alternate return");
+      if (!dummy) continue;
       if (dummy->attrs().test(sem::Attr::VALUE)) r.home.values.insert(dummy->name().ToString());
       argument(dummy->name().ToString(), *dummy, r);
+    }
+    if (!alternate.empty()) {
+      r.arguments.push_back(alternate);
+      r.home.alternate = alternate;
+      r.home.alternates = r.variables.at(alternate).alternates;
     }
     if (result) {
       r.function = true;
@@ -357,6 +370,15 @@ class Units {
           r.arguments.push_back(own);
   }
 
+  /// Fortran's statements for a routine inside of another one do not get that one's boxes.
+  void check_boxes_around(const std::set<std::string>& used, const Routine& r) const {
+    for (const Routine* host = find_routine(routines_, r.host); host;
+         host = find_routine(routines_, host->host))
+      for (const std::string& name : host->boxed)
+        if (used.contains(name) && !r.variables.count(name))
+          unsupported(r.at, fmt::format("`{}`, which Fortran keeps, in a routine inside", name));
+  }
+
   /// A procedure that nothing declares may be an unknown module's, and then has another name for
   /// the linker. Flang gives such a one the place of its first call.
   void check_calls(const sem::Scope& scope, const Routine& r) const {
@@ -369,6 +391,32 @@ class Units {
     }
   }
 
+  /// The argument that says which of the caller's labels is next; empty where there are none.
+  static std::string alternate_return(const sem::SubprogramDetails& details,
+                                      const sem::Scope& scope, Routine& r) {
+    Variable v;
+    int before = 0;
+    for (const sem::Symbol* dummy : details.dummyArgs())
+      if (dummy)
+        ++before;
+      else
+        v.alternates.push_back(before);
+    if (v.alternates.empty()) return {};
+    v.name = "alternate";
+    while (r.variables.count(v.name) || scope.FindSymbol(fp::CharBlock{v.name})) v.name += "_";
+    v.at = r.at;
+    v.type = moonloop::Scalar::I32;
+    v.dummy = true;
+    v.intent = Intent::Out;
+    return r.variables.emplace(v.name, std::move(v)).first->first;
+  }
+
+  static std::string address_of_box(const std::string& name, const Routine& r) {
+    for (const auto& [own, v] : r.variables)
+      if (v.box && v.box->name == name) return own;
+    throw InternalError("an argument in a box has no address");
+  }
+
   /// For a derived type, one for each component.
   void argument(const std::string& name, const sem::Symbol& symbol, Routine& r) {
     const auto type = ev::DynamicType::From(symbol.GetUltimate());
@@ -376,6 +424,11 @@ class Units {
       for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), r.at))
         argument(name + "_" + c->name().ToString(), *c, r);
       return;
+    }
+    if (r.boxed.contains(name)) {
+      const std::string address = address_of_box(name, r);
+      r.home.boxes.emplace(address, *r.variables.at(address).box);
+      return r.arguments.push_back(address);
     }
     if (!r.variables.count(name)) unsupported(r.at, fmt::format("the dummy procedure `{}`", name));
     r.arguments.push_back(name);

@@ -27,7 +27,7 @@ class Reader {
         places_(places),
         skip_output_(skip_output),
         routine_(routine),
-        moved_(moved_in(all, procedures)),
+        moved_(moved_in(all, procedures, boxes_of(all, scope, places, procedures, routine))),
         unheeded_(routine.without_effect) {}
 
   Body block(const fp::Block& b, const Span& around) {
@@ -51,6 +51,8 @@ class Reader {
                       fmt::format("`{}`, whose bounds depend on `{}`, which the routine assigns,",
                                   name, n));
   }
+
+  void end(Body& all) { end_boxes(moved_.boxes, routine_, all); }
 
   /// Throws all errors of the statements so far.
   void throw_errors() {
@@ -85,7 +87,11 @@ class Reader {
     using Fortran::common::Indirection;
     if (const auto text = whole_with(c, moved_)) {
       const Span at = places_.of(*text);
-      return output(read_kept(c, *text, at, moved_), at, out);
+      std::optional<OutputStatement> whole;
+      try {
+        whole = read_kept(c, *text, at, moved_);
+      } catch (const Error&) {}  // its statements one by one, which say what is in the way
+      if (whole) return output(std::move(*whole), at, out);
     }
     std::visit(Fortran::common::visitors{
                    [&](const fp::Statement<fp::ActionStmt>& x) {
@@ -151,7 +157,8 @@ class Reader {
             },
             [&](const Indirection<fp::IfStmt>& x) {
               const auto& inner = std::get<1>(x.value().t);
-              if (gives_memory(inner.statement) && !has_value(std::get<0>(x.value().t), at))
+              if (gives_memory(inner.statement, routine_) &&
+                  !has_value(std::get<0>(x.value().t), at))
                 return keep("if");  // it asks `allocated`
               Choice c;
               auto body = std::make_shared<Body>();
@@ -162,16 +169,15 @@ class Reader {
             },
             [&](const fp::ContinueStmt&) {},
             [&](const Indirection<fp::ReturnStmt>& x) {
-              if (x.value().v) unsupported(at, "`return` with a value");
+              if (const auto& way = x.value().v)
+                out.push_back({at, Assignment{alternate_return(routine_, at), value(*way, at)}});
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::CallStmt>& x) {
               if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) {
-              out.push_back({at, Jump{x.value().v}});
-            },
+            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
@@ -235,14 +241,6 @@ class Reader {
         s.u);
   }
 
-  /// `allocate` or `deallocate` of other variables than local ones.
-  bool gives_memory(const fp::ActionStmt& s) const {
-    using Fortran::common::Indirection;
-    const auto* a = std::get_if<Indirection<fp::AllocateStmt>>(&s.u);
-    const auto* d = std::get_if<Indirection<fp::DeallocateStmt>>(&s.u);
-    return (a && !is_of_own(a->value(), routine_)) || (d && !is_of_own(d->value(), routine_));
-  }
-
   template <typename T>
   bool has_value(const T& e, const Span& at) const {
     try {
@@ -275,15 +273,6 @@ class Reader {
     const Expr out_of = new_variable(base, *own, at);
     out.push_back({at, Assignment{out_of, x}});
     return out_of;
-  }
-
-  static bool has_call(const Expr& e) {
-    bool calls = false;
-    walk(e, [&](const Expr& part) {
-      calls = calls || !called(part, kFunction).empty() || !called(part, kElemental).empty();
-      return !calls;
-    });
-    return calls;
   }
 
   /// The value, which Fortran computes before where C does not know the memory of its variables.
@@ -622,6 +611,7 @@ class Reader {
     --regions_;
     region_reductions_ = around;
     keep_firstprivate(d, inside);
+    check_private(d);
     share_privates(d, inside);
     for (const Directive::Reduction& r : d.reductions)
       if (const Span at = assigned_alone(inside, r.variable))
@@ -662,12 +652,19 @@ class Reader {
                 "`parallel loop`, `kernels loop` and `loop` are");
   }
 
+  void check_private(const Directive& d) const {
+    for (const std::string& name : d.privates)
+      if (routine_.boxed.contains(name))
+        unsupported(d.at, fmt::format("`{}`, which Fortran keeps, in `private`", name));
+  }
+
   void note_unheeded(const Directive& d) {
     unheeded_.insert(unheeded_.end(), d.without_effect.begin(), d.without_effect.end());
   }
 
   void directed(Directive d, const fp::DoConstruct* inside, Body& out) {
     note_unheeded(d);
+    check_private(d);
     if (!inside) unsupported(d.at, "a directive without a loop below it");
     loop(*inside, out);
     auto* made = std::get_if<Do>(&out.back().what);
@@ -754,8 +751,10 @@ class Reader {
   void output(OutputStatement s, const Span& at, Body& out) {
     formats_.need(s, at);
     Expr way;
-    if (!s.labels.empty())
+    if (!s.labels.empty()) {
       way = s.call.arguments.back() = new_variable("way", moonloop::Scalar::I32, at);
+      for (SubroutineCall& other : s.call.otherwise) other.arguments.back() = way;
+    }
     out.push_back({at, std::move(s.call)});
     for (Assignment& a : s.after) out.push_back({at, std::move(a)});
     if (way) out.push_back({at, jumps_by(way, s.labels, at)});
@@ -785,6 +784,7 @@ Body read_body(const fp::Block& block, const Span& around, const sem::Scope& sco
   Body out = reader.block(block, around);
   reader.throw_errors();
   reader.check_blocks(out);
+  reader.end(out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/fortran_box.h"
 #include "core/model/kernel.h"
 
 namespace moonloop {
@@ -43,6 +44,9 @@ struct FortranFile {
     bool program = false;        // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
     std::set<std::string> values;             // arguments that have the attribute `value`
+    std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses
+    std::string alternate;                    // the argument that says which label is next, and
+    std::vector<int> alternates;              // how many of the routine's are before each label
     std::vector<std::string> outputs;         // routines in Fortran that do statements for it
     std::vector<std::string> outputs_inside;  // and those that have to be in `module`
     std::vector<std::string> entries;         // of a subprogram with `entry`: the names of all

@@ -272,6 +272,17 @@ class Calls {
           {at, {}},
           {{place, "this statement"}},
           {}});
+    for (const std::string& a : f.arguments)
+      if (const auto& box = f.variables.at(a).box)
+        throw Error(Diagnostic{
+            "unsupported",
+            fmt::format("the call of `{}`, {} Fortran keeps, is not supported "
+                        "in Fortran kernels",
+                        bare_name(f.name),
+                        box->result ? "whose value" : "whose argument `" + box->name + "`"),
+            {at, {}},
+            {},
+            {}});
     Routine callee = f;
     if (const auto given = given_to(f, arguments); !given.empty()) settle_presence(callee, given);
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
+#include "core/base/fortran_box.h"
 #include "core/model/kernel.h"
 #include "frontends/fortran/directive.h"
 #include "frontends/fortran/fortran.h"
@@ -38,6 +39,8 @@ struct Variable {
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;
+  std::shared_ptr<const FortranBox> box;  // the address of what a caller passes
+  std::vector<int> alternates;            // it says which alternate return it was
   bool allocatable = false, optional = false;
   bool pointer = false;            // without `dummy` what it points to is known, see pointers.h
   bool target = false;             // assignments through pointers may change it
@@ -172,6 +175,7 @@ struct Routine {
   mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
   /// Its own that are no variables of kernels, and why, which counts where it uses them.
   std::map<std::string, std::vector<Diagnostic>> unreadable;
+  std::set<std::string> boxed;  // those of them that Fortran keeps, see flang_boxes.h
   Body body;
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;

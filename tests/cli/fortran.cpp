@@ -375,7 +375,7 @@ TEST_CASE("fortran: what a file has, and what is in the way of the rest") {
   f.write("k.f90",
           "subroutine good(n, a)\n  integer :: n, i\n  real :: a(n)\n  do i = 1, n\n"
           "    a(i) = 2*a(i)\n  end do\nend\n"
-          "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  logical, pointer :: p\n"
+          "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  class(*), pointer :: p\n"
           "  stop n\n  error stop n\nend\n");
   const Outcome o = tool("show k.f90 --what imports", f.str());
   CHECK(o.status == 0);
@@ -383,7 +383,7 @@ TEST_CASE("fortran: what a file has, and what is in the way of the rest") {
       o.out ==
       "good  k.f90:1:12  imported\n"
       "bad   k.f90:8:12  left out\n"
-      "  k.f90:11:23: the pointer `p` is not supported in Fortran kernels\n"
+      "  k.f90:11:24: `p` of any type is not supported in Fortran kernels\n"
       "  k.f90:12:3: a code of `stop` that is not a constant is not supported in Fortran kernels\n"
       "  k.f90:13:3: a code of `stop` that is not a constant is not supported in Fortran kernels\n"
       "1 of 2 imported\n");

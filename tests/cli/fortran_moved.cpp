@@ -306,3 +306,46 @@ end program
   CHECK(nested.status == 1);
   CHECK(has(nested.err, "`all%tiles%beside` is an array of each element of an array"));
 }
+
+TEST_CASE("fortran moved: a choice that Fortran cannot make as a whole is made part by part") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  real(8), allocatable :: u(:)
+contains
+  subroutine fill(n, x, e)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    real(8), intent(in), optional :: e
+    if (allocated(u)) deallocate(u)
+    allocate(u(n))
+    u = x(2)
+    if (u(1) > 2) then
+      x(1) = u(2)
+      if (present(e)) x(2) = x(2) + e
+    else if (size(u) > 3) then
+      x(3) = u(1) - 1
+    else
+      x(:) = 3*x
+    end if
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use state
+  implicit none
+  real(8) :: x(4)
+  integer :: i
+  do i = 1, 3
+    x = [1, i, 2, 4]
+    call fill(4, x)
+    print *, x
+    call fill(3, x, 0.5d0)
+    print *, x
+    call fill(4, x, 1.5d0)
+    print *, x
+  end do
+end program
+)");
+  same_program(f);
+}

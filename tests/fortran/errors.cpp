@@ -142,8 +142,9 @@ TEST_CASE("fortran: declarations outside of the subset") {
     }
     return texts;
   };
-  CHECK(declared("logical, pointer :: p(:)", "if (p(1)) a(1) = 1").find("the pointer `p`") == 0);
-  CHECK(declared("real, allocatable :: p", "a(1) = p").find("the allocatable `p`") == 0);
+  CHECK(declared("logical, pointer, save :: p(:)", "if (p(1)) a(1) = 1").find("the pointer `p`") ==
+        0);
+  CHECK(declared("real, allocatable, save :: p", "a(1) = p").find("the allocatable `p`") == 0);
   CHECK(error_of([] {
           import("subroutine s(x, n)\nclass(*) :: x\ninteger :: n\nn = 1\nend subroutine\n");
         }).find("`x` of any type is not supported") == 0);
@@ -151,7 +152,7 @@ TEST_CASE("fortran: declarations outside of the subset") {
   CHECK(both.find("`p` in `equivalence`") == 0);
   CHECK(both.find("\n`q` in `equivalence`") != std::string::npos);
   CHECK(error_of([] { import("program p\nend program\n"); }).find("a main program") == 0);
-  CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(:), allocatable :: c", "c = 'abcd'")
+  CHECK(errors("integer :: n\nreal :: a(n)\ncharacter(:), allocatable, save :: c", "c = 'abcd'")
             .at(0)
             .text.starts_with("the allocatable `c`"));
   CHECK(errors("integer :: n, i\nreal :: a(n)\ncharacter(3) :: w(4)",

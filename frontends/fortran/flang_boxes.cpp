@@ -1,0 +1,287 @@
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <flang/Parser/parse-tree-visitor.h>
+#pragma GCC diagnostic pop
+
+#include <algorithm>
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/flang_boxes.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/uses.h"
+
+namespace moonloop::fortran {
+namespace {
+
+/// The module that has a derived type; null where a routine declares it.
+const sem::Symbol* module_of_type(const ev::DynamicType& type) {
+  const sem::Symbol& s = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
+  return s.owner().IsModule() ? s.owner().symbol() : nullptr;
+}
+
+bool is_derived(const ev::DynamicType& type) {
+  return type.category() == TypeCategory::Derived && !type.IsUnlimitedPolymorphic();
+}
+
+/// The allocatable arrays to which statements give memory more than once, or in several ways.
+struct MemoryFinder {
+  explicit MemoryFinder(const ProcedureEffects& p) : procedures(p) {}
+
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+
+  void Post(const fp::AllocateStmt& s) {
+    std::vector<const sem::Symbol*> objects;
+    const auto& all = std::get<std::list<fp::Allocation>>(s.t);
+    for (const fp::Allocation& a : all)
+      if (const auto* n = std::get_if<fp::Name>(&std::get<fp::AllocateObject>(a.t).u);
+          n && n->symbol)
+        objects.push_back(&n->symbol->GetUltimate());
+    const bool beside = objects.size() != all.size() ||
+                        std::any_of(objects.begin(), objects.end(),
+                                    [](const sem::Symbol* o) { return is_outer(*o); });
+    for (const sem::Symbol* o : objects)
+      if (beside || sem::IsDummy(*o) || !once.insert(o).second) found.insert(o);
+  }
+  void Post(const fp::DeallocateStmt& s) {
+    for (const fp::AllocateObject& o : std::get<std::list<fp::AllocateObject>>(s.t))
+      if (const auto* n = std::get_if<fp::Name>(&o.u);
+          n && n->symbol && sem::IsDummy(n->symbol->GetUltimate()))
+        found.insert(&n->symbol->GetUltimate());
+  }
+  void Post(const fp::AssignmentStmt& s) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    const sem::Symbol* whole = a ? ev::UnwrapWholeSymbolDataRef(a->lhs) : nullptr;
+    if (whole && sem::IsAllocatable(whole->GetUltimate()) && a->rhs.Rank() > 0)
+      found.insert(&whole->GetUltimate());
+  }
+  /// Where a pointer of a module is to point at what one of the routine's own does.
+  void Post(const fp::PointerAssignmentStmt& s) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    const sem::Symbol* to = a ? ev::GetFirstSymbol(a->lhs) : nullptr;
+    const sem::Symbol* from = a ? ev::UnwrapWholeSymbolDataRef(a->rhs) : nullptr;
+    if (to && from && is_outer(*to) && sem::IsPointer(from->GetUltimate()) && !is_outer(*from))
+      found.insert(&from->GetUltimate());
+  }
+  void Post(const fp::CallStmt& s) {
+    if (s.typedCall) call(*s.typedCall);
+  }
+  void Post(const fp::Expr& e) {
+    const SomeExpr* typed = sem::GetExpr(nullptr, e);
+    if (typed) function(*typed);
+  }
+
+  std::set<const sem::Symbol*> once, found;
+
+ private:
+  void call(const ev::ProcedureRef& ref) {
+    const sem::Symbol* callee = ref.proc().GetSymbol();
+    const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
+    const auto* details =
+        callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+    std::size_t number = 0;
+    for (const auto& a : ref.arguments()) {
+      const std::size_t n = number++;
+      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+      const sem::Symbol* whole = value ? ev::UnwrapWholeSymbolDataRef(*value) : nullptr;
+      if (!whole || !sem::IsAllocatable(whole->GetUltimate())) continue;
+      const sem::Symbol* dummy =
+          details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
+      if ((intrinsic && intrinsic->name == "move_alloc") ||
+          (dummy && sem::IsAllocatable(*dummy) && procedures.may_move_dummies(*callee)))
+        found.insert(&whole->GetUltimate());
+    }
+  }
+  void function(const SomeExpr& e) {
+    if (const auto* ref = ev::UnwrapProcedureRef(e)) call(*ref);
+  }
+
+  const ProcedureEffects& procedures;
+};
+
+/// `return` as a way out of a scope that is `depth` loops and scopes further out.
+void leave_scope(Body& body, int depth) {
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    Statement& s = body[n];
+    if (auto* l = std::get_if<Leave>(&s.what); l && l->kind == Leave::Kind::Return) {
+      const bool ended = n > 0 && std::holds_alternative<Stop>(body[n - 1].what);
+      if (!ended) *l = {Leave::Kind::Exit, depth};
+      continue;
+    }
+    const bool counts = std::holds_alternative<Do>(s.what) || std::holds_alternative<Scope>(s.what);
+    for (auto* inner : bodies(s)) leave_scope(**inner, depth + (counts ? 1 : 0));
+  }
+}
+
+std::string type_name(const std::string& address) { return address + "_type"; }
+
+}  // namespace
+
+bool can_be_boxed(const sem::Symbol& s) {
+  const auto* object = s.detailsIf<sem::ObjectEntityDetails>();
+  const auto type = ev::DynamicType::From(s);
+  const auto kind = s.owner().kind();
+  if (!object || !type || kind != sem::Scope::Kind::Subprogram || sem::IsNamedConstant(s) ||
+      sem::IsSaved(s) || sem::FindEquivalenceSet(s) || sem::FindCommonBlockContaining(s) ||
+      s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::VALUE}))
+    return false;
+
+  if (type->IsUnlimitedPolymorphic() || type->IsAssumedType() || object->IsCoarray()) return false;
+  if (is_derived(*type) &&
+      (!module_of_type(*type) || !type->GetDerivedTypeSpec().parameters().empty()))
+    return false;
+  if (type->category() == TypeCategory::Character && !type->knownLength() &&
+      !type->HasDeferredTypeParameter())
+    return false;
+  if (sem::IsPointer(s)) return !sem::IsDummy(s) && !sem::IsFunctionResult(s) && !is_derived(*type);
+  const bool allocatable = sem::IsAllocatable(s);
+  if (sem::IsDummy(s) || sem::IsFunctionResult(s)) return allocatable && !type->IsPolymorphic();
+  return allocatable || (is_derived(*type) && s.Rank() == 0 && !type->IsPolymorphic());
+}
+
+bool gives_boxed(const sem::Symbol& procedure) {
+  const auto* d = procedure.GetUltimate().detailsIf<sem::SubprogramDetails>();
+  return d && d->isFunction() && sem::IsAllocatable(d->result());
+}
+
+Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& places,
+               const ProcedureEffects& procedures, Routine& routine) {
+  MemoryFinder memory(procedures);
+  fp::Walk(block, memory);
+  Boxes out;
+  for (const auto& [name, symbol] : scope) {
+    const sem::Symbol& s = symbol->GetUltimate();
+    if (&s.owner() != &scope || !can_be_boxed(s)) continue;
+    const std::string own = s.name().ToString();
+    const Span at = places.of(s.name());
+    const auto refused = routine.unreadable.find(own);
+    if (refused == routine.unreadable.end()) {
+      const auto it = routine.variables.find(own);
+      if (!memory.found.contains(&s) || it == routine.variables.end() || it->second.text) continue;
+      std::erase_if(routine.variables, [&](const auto& v) {
+        return v.second.lower_of == own || v.first == own ||
+               (v.second.extent && v.first.starts_with(own + "_size"));
+      });
+      routine.unreadable[own] = {{"unsupported",
+                                  fmt::format("`{}`, which gets memory in Fortran alone, is not "
+                                              "supported here in Fortran kernels",
+                                              own),
+                                  {at, {}},
+                                  {},
+                                  {}}};
+    }
+    Box b;
+    b.at = at;
+    const auto type = *ev::DynamicType::From(s);
+    b.what.name = own;
+    b.what.type = type.AsFortran();
+    for (char& c : b.what.type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (is_derived(type)) {
+      const sem::Symbol& t = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
+      b.what.module = DEREF(module_of_type(type)).name().ToString();
+      b.what.imported = t.name().ToString();
+      b.what.type = (type.IsPolymorphic() ? "class(" : "type(") + b.what.imported + ")";
+      b.what.is_private = t.attrs().test(sem::Attr::PRIVATE);
+    }
+    b.what.allocatable = sem::IsAllocatable(s);
+    b.pointer = sem::IsPointer(s);
+    for (int axis = 0; axis < s.Rank(); ++axis) b.what.shape += axis ? ", :" : "(:";
+    if (s.Rank() > 0) b.what.shape += ")";
+    b.what.result = sem::IsFunctionResult(s);
+    if (s.attrs().test(sem::Attr::INTENT_IN)) b.what.intent = ", intent(in)";
+    if (s.attrs().test(sem::Attr::INTENT_OUT)) b.what.intent = ", intent(out)";
+    if (s.attrs().test(sem::Attr::INTENT_INOUT)) b.what.intent = ", intent(inout)";
+    b.of_caller = sem::IsDummy(s) || b.what.result;
+    b.address = "box_of_" + own;
+    while (routine.variables.count(b.address) || scope.FindSymbol(fp::CharBlock{b.address}))
+      b.address += "_";
+    Variable v;
+    v.name = b.address;
+    v.at = at;
+    v.type = moonloop::Scalar::I64;
+    if (b.of_caller) {
+      v.dummy = v.value = true;
+      v.intent = Intent::In;
+    }
+    routine.variables.emplace(v.name, std::move(v));
+    routine.boxed.insert(own);
+    out.emplace(&s, std::move(b));
+  }
+  return out;
+}
+
+BoxLines lines_of(const Box& box, const std::string& address, const std::string& in_module) {
+  const FortranBox& w = box.what;
+  BoxLines out;
+  const std::string pointer = "to_" + address;
+  const std::string allocatable = w.allocatable ? ", allocatable" : box.pointer ? ", pointer" : "";
+  out.declarations = fmt::format(
+      "type :: {}\n    {}{} :: value{}{}\n  end type\n  type({}), pointer :: {}\n  {}{} :: {}{}\n "
+      " ",
+      type_name(address), w.type, allocatable, w.shape, box.pointer ? " => null()" : "",
+      type_name(address), pointer, w.type, w.allocatable ? allocatable : ", pointer", w.name,
+      w.shape);
+  out.before = fmt::format("call c_f_pointer(transfer({}, c_null_ptr), {})\n  ", address, pointer);
+  if (!box.of_caller)
+    out.before = fmt::format(
+        "if ({0} == 0) then\n    allocate ({1})\n    {0} = transfer(c_loc({1}), {0})\n  end if\n  "
+        "{2}",
+        address, pointer, out.before);
+  if (w.allocatable) {
+    out.before += fmt::format("call move_alloc({}%value, {})\n  ", pointer, w.name);
+    out.after = fmt::format("\n  call move_alloc({}, {}%value)", w.name, pointer);
+  } else {
+    out.before += fmt::format("{} => {}%value\n  ", w.name, pointer);
+    if (box.pointer) out.after = fmt::format("\n  {}%value => {}", pointer, w.name);
+  }
+  out.uses.insert("  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc, c_null_ptr\n");
+  if (!w.module.empty() && w.module != in_module)
+    out.uses.insert("  use " + w.module + ", only: " + w.imported + "\n");
+  return out;
+}
+
+void end_boxes(const Boxes& boxes, Routine& routine, Body& body) {
+  Body before, after;
+  for (const auto& [symbol, b] : boxes) {
+    if (b.of_caller) {
+      FortranBox what = b.what;
+      what.input = !*b.changed && !what.result && what.intent != ", intent(out)";
+      routine.variables.at(b.address).box = std::make_shared<const FortranBox>(std::move(what));
+      continue;
+    }
+    before.push_back({b.at, Assignment{var(b.address, b.at), lit(0)}});
+    Output o;
+    o.what = "deallocate";
+    o.calls = sem::IsFinalizable(*symbol);
+    o.module = b.what.is_private ? b.what.module : "";
+    const BoxLines lines = lines_of(b, b.address, o.module);
+    o.declarations.push_back("integer(8), intent(inout) :: " + b.address);
+    o.changes.insert(0);
+    o.uses = lines.uses;
+    const std::string pointer = "to_" + b.address;
+    o.statement = lines.declarations +
+                  fmt::format(
+                      "if ({0} == 0) return\n  call c_f_pointer(transfer({0}, c_null_ptr), "
+                      "{1})\n  deallocate ({1})\n  {0} = 0",
+                      b.address, pointer);
+    SubroutineCall c{"a statement in Fortran",
+                     {var(b.address, b.at)},
+                     {},
+                     std::make_shared<Output>(std::move(o))};
+    if (!sem::IsFinalizable(*symbol)) c.effects = std::make_shared<const Effects>();
+    after.push_back({b.at, std::move(c)});
+  }
+  if (after.empty()) return;
+  leave_scope(body, 0);
+  before.push_back({routine.at, Scope{std::make_shared<Body>(std::move(body))}});
+  append(std::move(after), before);
+  body = std::move(before);
+}
+
+}  // namespace moonloop::fortran
