@@ -123,9 +123,9 @@ Expr Expansion::bound(const std::string& end, const Expr& e, std::int64_t dim) c
   if (!v) return last ? call("max", {count(axes_of(e, r_).at(axis)), lit(0)}) : lit(1);
   const Bounds& b = r_.variables.at(v->name).bounds.at(axis);
   const Expr lower = first_of(b);
-  if (as_int(lower) == 1)
-    return last ? call("max", {axes_of(e, r_).at(axis).upper, lit(0)}) : lower;
-  const Expr upper = axes_of(e, r_).at(axis).upper;
+  if (as_int(lower) == 1 && !last) return lower;
+  const Expr upper = b.upper ? b.upper : axes_of(e, r_).at(axis).upper;  // fails for the last `*`
+  if (as_int(lower) == 1) return call("max", {upper, lit(0)});
   return Expr(
       Select{Expr(Compare{CompareOp::Ge, upper, lower}), last ? upper : lower, lit(last ? 0 : 1)});
 }

@@ -545,3 +545,12 @@ end subroutine
 )",
        {{{"n", "1"}}, {{"n", "6"}}});
 }
+
+TEST_CASE("fortran: an array whose last axis has no bound is passed as a whole") {
+  const FortranFile file = parse_fortran(
+      test::fortran_source("subroutine scaled(n, d, b, ldb)\ninteger, intent(in) :: n, ldb\n"
+                           "real(8), intent(in) :: d(*)\nreal(8), intent(inout) :: b(ldb, *)\n"
+                           "call dscal(n, 1/d(1), b, ldb)\nend subroutine\n"));
+  REQUIRE(file.kernels.size() == 1);
+  CHECK(file.kernels[0].externals.count("dscal") == 1);
+}
