@@ -215,9 +215,9 @@ contains
   subroutine two(n, x)
     integer, intent(in) :: n
     real(8), intent(inout) :: x(n)
-    character(:), allocatable :: name
-    name = 'none'
-    x = len(name)
+    real(16) :: wide
+    wide = 2
+    x = real(wide, 8)
   end subroutine
   subroutine three(n, x)
     integer, intent(in) :: n
