@@ -477,7 +477,7 @@ class Cores {
   /// thread wrote. The other threads fetch their part from the caches of that thread's core, as far
   /// as these hold it: one core answers.
   void handovers() {
-    if (is_device_target() || p_.levels.size() < 2) return;
+    if (p_.levels.size() < 2) return;
     struct Part {
       double bytes = 0, rate = 0;
     };
