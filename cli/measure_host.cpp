@@ -279,10 +279,14 @@ class HostMeter {
     p_.operations.power = std::max(1.0, one * seconds("power", n, a_, b_) / n);
   }
 
-  /// Of each buffer of two, for memory far more than the last cache.
+  /// Of each buffer of two, for memory far more than the last cache. A cache that is said to be far
+  /// larger than the one before is shared with cores that others use.
   std::int64_t bytes_of(std::size_t level) const {
     const auto& all = p_.levels;
-    if (level + 1 < all.size()) return all[level].bytes * 3 / 8;
+    if (level + 1 < all.size()) {
+      const std::int64_t part = all[level].bytes * 3 / 8;
+      return all[level].shared && level > 0 ? std::min(part, 8 * all[level - 1].bytes) : part;
+    }
     std::int64_t most = all.size() > 1 ? 3 * all[level - 1].bytes : std::int64_t{64} << 20;
     most = std::clamp(most, std::int64_t{64} << 20, std::int64_t{512} << 20);
     return facts_.memory > 0 ? std::min(most, facts_.memory / (8 * (p_.units + 1))) : most;
