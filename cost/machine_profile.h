@@ -40,8 +40,8 @@ struct MachineProfile {
   /// What a unit computes while all of them do, as a part of what it does alone: less than 1 where
   /// units are threads of one core.
   double together = 1;
-  double issue = 4;       // instructions per cycle of a unit; of devices warps' instructions
-  double latency = 4;     // cycles from an addition to one that needs its result
+  double issue = 4;    // instructions per cycle of a unit; of devices warps' instructions
+  double latency = 4;  // cycles from an addition to one that needs its result
   /// Operations per second of one unit by type: a multiplication and an addition of it count 2.
   double f32 = 0, f64 = 0, i32 = 0;
   OperationCosts operations;

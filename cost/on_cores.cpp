@@ -10,11 +10,11 @@
 namespace moonloop::cost {
 namespace {
 
-constexpr double kUnrolled = 16;   // iterations of a vector loop that compilers write out
-constexpr double kLoopStart = 4;   // cycles to enter a loop and to leave it
-constexpr double kInFlight = 200;  // instructions that a core has begun and not ended
+constexpr double kUnrolled = 16;        // iterations of a vector loop that compilers write out
+constexpr double kLoopStart = 4;        // cycles to enter a loop and to leave it
+constexpr double kInFlight = 200;       // instructions that a core has begun and not ended
 constexpr double kHandedInOrder = 512;  // bytes that follow each other at least
-constexpr double kLatency = 1e-7;  // seconds until a line of main memory comes
+constexpr double kLatency = 1e-7;       // seconds until a line of main memory comes
 
 bool is_unrolled(const WorkLoop& l) {
   return l.is(TagKind::Unroll) || l.is(TagKind::Ilp) || l.is(TagKind::Vec);
@@ -395,7 +395,8 @@ class Cores {
     if (is_device_target() || !w.accumulator || !v || *v <= shapes_[s].real) return 0;
     double sums = 1;
     for (std::size_t l = shapes_[s].real + 1; l < path.size(); ++l)
-      if (w.accumulator->count(path[l].iname)) sums *= path[l].trips;
+      if (w.accumulator->count(path[l].iname))
+        sums *= w.loops[l].extent.value_or(path[l].trips);  // there is room for all
     if (sums <= lanes(w) * p_.registers) return 0;
     return 2 * in_vectors(s, path.back().reached, lanes(w));
   }

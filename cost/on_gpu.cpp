@@ -49,8 +49,8 @@ class Gpu {
     double warps_of_group = 1;
     double issued = 0, waited = 0;  // instructions of warps; those that wait for the one before
     double far = 0;                 // lines that warps ask the cache of all units for
-    double resident = 1;  // groups of a unit at the same time
-    double together = 1;  // groups of all units at the same time
+    double resident = 1;            // groups of a unit at the same time
+    double together = 1;            // groups of all units at the same time
   };
 
   static bool is_group(const WorkLoop& l) { return l.is(TagKind::Group); }

@@ -196,7 +196,7 @@ class CPrinter {
   int task_count_ = 0;
   bool in_lanes_ = false;  // of a gang
   bool in_task_ = false;
-  bool in_simd_ = false;           // a loop around has `omp simd`
+  bool in_simd_ = false;  // a loop around has `omp simd`
   int loops_around_ = 0;
   std::set<std::string> varying_;  // names with a value for each lane
   std::string status_;             // of the last call in CUDA's host function

@@ -269,6 +269,19 @@ b[i] = b[i] + a[i]
   CHECK(handed(kernel(text), 16000) == 0);
 }
 
+TEST_CASE("cost: sums of lanes have memory for the longest loop, whatever this one's length is") {
+  const Kernel k = kernel(R"(
+kernel filter(n: int32, x: in float64[n + 50], w: in float64[50], y: out float64[n])
+domain {[i]: 0 <= i < n}
+domain {[p]: 0 <= p < 50}
+y[i] = sum(p, w[p]*x[i + p])
+)");
+  const auto loads = [&](std::int64_t lanes) {
+    return bound(on_host(split(k, "i", lanes, "for", "vec"), {{"n", 16}}), "L1").amount;
+  };
+  CHECK(loads(1024) > 2 * loads(16));  // 16 numbers are in registers
+}
+
 TEST_CASE("cost: threads on one core compute slower, the likelier the more there are") {
   const Kernel k = kernel(R"(
 kernel powers(n: int32, a: inout float64[n])
