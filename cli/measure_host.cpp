@@ -25,6 +25,14 @@ constexpr const char* kSource = R"SOURCE(
 #endif
 /* Repetitions stay apart, in their order. */
 #define AGAIN __asm__ volatile("" ::: "memory");
+#ifdef _OPENMP
+extern int omp_get_thread_num(void), omp_get_num_threads(void);
+static long thread_number(void) { return omp_get_thread_num(); }
+static long number_of_threads(void) { return omp_get_num_threads(); }
+#else
+static long thread_number(void) { return 0; }
+static long number_of_threads(void) { return 1; }
+#endif
 #define STEP(c) c = c*x + y;
 #define STEPS(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c) STEP(c)
 #define CHAINS(T, FROM) \
@@ -92,11 +100,7 @@ void stream(long times, long n, double *restrict a, double *restrict b) {
 void stream_all(long times, long n, double *a, double *b) {
 #pragma omp parallel
   {
-    long part = 0;
-#ifdef _OPENMP
-    extern int omp_get_thread_num(void);
-    part = omp_get_thread_num();
-#endif
+    const long part = thread_number();
     stream(times, n, a + part * n, b + part * n);
   }
 }
@@ -115,11 +119,7 @@ void scattered(long times, long n, double *restrict a, double *restrict b) {
 void rate_all(long times, long n, float *a, float *b) {
 #pragma omp parallel
   {
-    long part = 0;
-#ifdef _OPENMP
-    extern int omp_get_thread_num(void);
-    part = omp_get_thread_num();
-#endif
+    const long part = thread_number();
     rate_f32(times, n, a + part * n, b + part * n);
   }
 }
@@ -128,12 +128,7 @@ static void hand_over(long n, long each, double *w, double *a) {
   for (long i = 0; i < n; ++i) w[i] = w[i]*0.5 + 1;
 #pragma omp parallel
   {
-    long part = 0, parts = 1;
-#ifdef _OPENMP
-    extern int omp_get_thread_num(void), omp_get_num_threads(void);
-    part = omp_get_thread_num();
-    parts = omp_get_num_threads();
-#endif
+    const long part = thread_number(), parts = number_of_threads();
     for (long r = part * each; r + each <= n; r += parts * each)
       for (long i = 0; i < each; ++i) a[r + i] = a[r + i]*0.5 + 1;
   }

@@ -77,13 +77,18 @@ class Gpu {
     g.together = std::min(g.groups, g.resident * p_.units);
 
     Needs needs;
-    for (Share& s : shares) {
-      const double issued = instructions(s, needs) + memory_instructions(s);
+    std::vector<Access> accesses;
+    for (const Share& s : shares) {
+      double issued = instructions(s, needs);
+      for (Access& a : accesses_of(s)) {
+        issued += a.warps / vector_of(a);
+        accesses.push_back(std::move(a));
+      }
       g.issued += issued;
       g.waited += issued / independent(s);
     }
     needs.add("issue", g.issued / (p_.issue * p_.clock * p_.units), g.issued);
-    memory(shares, g, needs);
+    memory(accesses, g, needs);
     const double seconds = totals_.overlapped(needs);
     starvation(g, seconds);
     divergence(shares);
@@ -188,13 +193,6 @@ class Gpu {
     Place place = Place::Memory;
   };
 
-  /// \return how many warps' instructions load and store
-  double memory_instructions(const Share& s) const {
-    double out = 0;
-    for (const Access& a : accesses_of(s)) out += a.warps / vector_of(a);
-    return out;
-  }
-
   std::vector<Access> accesses_of(const Share& s) const {
     std::vector<Access> out;
     for (const WorkPoint& p : s.work->points)
@@ -275,15 +273,12 @@ class Gpu {
     return static_cast<double>(most);
   }
 
-  void memory(const std::vector<Share>& shares, Grid& g, Needs& needs) const {
+  void memory(const std::vector<Access>& accesses, Grid& g, Needs& needs) const {
     const MemoryLevel& local = p_.levels.front();
     const MemoryLevel& memory = p_.levels.back();
     const MemoryLevel& cache = p_.levels.size() > 2 ? p_.levels[p_.levels.size() - 2] : memory;
     std::vector<Stream> in_group, together;
     std::vector<double> by_warps;  // bytes that warps ask for, by stream of a group
-    std::vector<Access> accesses;
-    for (const Share& s : shares)
-      for (Access& a : accesses_of(s)) accesses.push_back(std::move(a));
     for (const Access& a : accesses) {
       if (a.place == Place::Local) {
         const double bytes = a.warps / vector_of(a) * conflicts(a, g) * kBanks * kBankBytes;
