@@ -56,9 +56,10 @@ def source(kernel):
 def ours(o, kernel, folder):
     """Seconds of a run, and lines of the script."""
     loop, script = source(kernel), folder / f"{kernel}.lua"
-    given = [w for n, v in SIZES[kernel].items() for w in ("-p", f"{n}={v}")]
-    common, how = ["--target", "cuda", *given], ["--no-db"]
-    for name, values in (peers.matrix(SIZES[kernel]) if kernel == "spmv" else {}).items():
+    sizes = [w for n, v in SIZES[kernel].items() for w in ("-p", f"{n}={v}")]
+    common, how = ["--target", "cuda", *sizes], ["--no-db"]
+    given = peers.matrix(SIZES[kernel]) if kernel == "spmv" else peers.conditioned(kernel, SIZES[kernel])
+    for name, values in given.items():
         numpy.save(folder / f"{name}.npy", values)
         how += ["--in", f"{name}={folder / name}.npy"]
     polybench.run("auto", [o.moonloop, "auto", loop, *common, "-o", script], o.limit)

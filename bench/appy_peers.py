@@ -150,9 +150,19 @@ def azimint_naive(t, s):
     return lambda: t.repeat(npt, step, (res, data, radius, radius.max()))[0]
 
 
+def conditioned(kernel, s):
+    """What factorizations and solvers take, by argument: with numbers at random, results are not finite."""
+    n = s.get("n", 0)
+    if kernel == "cholesky":
+        a = np.random.default_rng(1).random((n, n))
+        return {"A": (a + a.T)/2 + n*np.eye(n)}
+    if kernel == "trisolv":
+        return {"L": np.tri(n)/n + np.eye(n)}
+    return {}
+
+
 def cholesky(t, s):
-    n = s["n"]
-    a = t.array(np.random.default_rng(1).random((n, n)) + n*np.eye(n))
+    a = t.array(conditioned("cholesky", s)["A"])
     return lambda: t.xp.linalg.cholesky(a)
 
 
@@ -330,7 +340,7 @@ def syrk(t, s):
 
 def trisolv(t, s):
     n = s["n"]
-    low, b = t.array(np.tri(n) + n*np.eye(n)), random(t, n)
+    low, b = t.array(conditioned("trisolv", s)["L"]), random(t, n)
     return lambda: t.solve_lower(low, b)
 
 

@@ -192,12 +192,17 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
   for (const std::string& p : home->params())
     if (std::find(own.begin(), own.end(), p) != own.end()) around.push_back(p);
   Set more = to_dims(dims_to_params(std::move(moved), around), dims);
-  // Other inames of the domain, on which bounds of `other` may depend, run as they did.
+  // Other inames of the domain, on which bounds of `other` may depend, run as they did, also where
+  // `iname` had no value.
   std::vector<std::string> rest;
   for (const std::string& d : dims)
     if (d != iname && std::find(own.begin(), own.end(), d) == own.end()) rest.push_back(d);
-  if (!rest.empty())
-    more = isl_set_intersect(more.take(), to_dims(to_dims(was, rest), dims).take());
+  if (!rest.empty()) {
+    Set ran = to_dims(was, rest);
+    Set runs = isl_set_params(ran.copy());
+    ran = isl_set_gist_params(ran.take(), runs.take());
+    more = isl_set_intersect(more.take(), to_dims(std::move(ran), dims).take());
+  }
   std::vector<std::string> outer;  // loops on which the bounds depend: they have bounds, too
   for (const std::string& p : home->params())
     if (k.has_iname(p)) outer.push_back(p);

@@ -280,6 +280,52 @@ class Fission {
 
 }  // namespace
 
+/// So many pairs of statements are asked one by one.
+constexpr std::size_t kAskedPairs = 10'000;
+
+/// Whether `a` and `b` touch one element in one iteration of the loops that their statements share.
+static bool meet_within(const Kernel& k, const Variables& variables, const Instruction& x,
+                        const Access& a, const Instruction& y, const Access& b) {
+  const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
+      y_dims(y.inames.begin(), y.inames.end());
+  Map m = conflict_map(k, variables, a, x_dims, b, y_dims).all;
+  m = isl_map_intersect_domain(m.take(), instances_of(k, x, x_dims).all.take());
+  m = isl_map_intersect_range(m.take(), instances_of(k, y, y_dims).all.take());
+  for (std::size_t i = 0; i < x_dims.size(); ++i) {
+    const auto at = std::find(y_dims.begin(), y_dims.end(), x_dims[i]);
+    if (at != y_dims.end() && !in_team(k.tag(x_dims[i])))
+      m = equate(std::move(m), i, std::size_t(at - y_dims.begin()));
+  }
+  return !yes(isl_map_is_empty(m.get()));
+}
+
+/// As conflict_chain, of statements that touch one element in an iteration of the loops that they
+/// share; nothing where that would be too many questions. What such a loop carries says nothing of
+/// an order in it. Where a step has moved reads, the rest of two statements may have no order.
+static std::optional<std::vector<std::pair<int, int>>> conflicts_within(
+    const Kernel& k, const std::vector<int>& sequence) {
+  const Variables variables(k);
+  std::vector<AccessList> lists;
+  for (const int s : sequence)
+    lists.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
+  std::vector<std::pair<int, int>> out;
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < sequence.size(); ++i)
+    for (std::size_t j = i + 1; j < sequence.size(); ++j) {
+      const Instruction &x = *k.instructions[std::size_t(sequence[i])],
+                        &y = *k.instructions[std::size_t(sequence[j])];
+      bool any = false;
+      for (const Access& a : lists[i])
+        for (const Access& b : lists[j]) {
+          if (any || a.variable != b.variable || (!a.write && !b.write)) continue;
+          if (++asked > kAskedPairs) return std::nullopt;
+          any = meet_within(k, variables, x, a, y, b);
+        }
+      if (any) out.emplace_back(sequence[i], sequence[j]);
+    }
+  return out;
+}
+
 Nested nest(Kernel k) {
   memo().limit();
   const std::shared_ptr<const Reference> measure = k.reference;
@@ -301,17 +347,21 @@ Nested nest(Kernel k) {
     return order.position(reference[std::size_t(a)]) < order.position(reference[std::size_t(b)]);
   });
   const std::vector<std::pair<int, int>> chain = conflict_chain(out.kernel, sequence);
-  const auto tree = [&](bool within) {
-    std::vector<std::pair<int, int>> pairs = chain;
+  const auto tree = [&](std::vector<std::pair<int, int>> pairs, bool within) {
     Fission(out.kernel, *measure, reference, within).direct(pairs);
     return derive_tree(out.kernel, pairs);
   };
   try {
-    out.tree = tree(false);
+    out.tree = tree(chain, false);
   } catch (const Refused& refusal) {
-    try {
-      out.tree = tree(true);
-    } catch (const Refused&) { throw refusal; }
+    const auto attempt = [&](const std::optional<std::vector<std::pair<int, int>>>& pairs) {
+      if (!pairs) return false;
+      try {
+        out.tree = tree(*pairs, true);
+        return true;
+      } catch (const Refused&) { return false; }
+    };
+    if (!attempt(chain) && !attempt(conflicts_within(out.kernel, sequence))) throw refusal;
   }
   return out;
 }

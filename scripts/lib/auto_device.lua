@@ -3,6 +3,7 @@
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
+local Parts = require "moonloop.auto_parts"
 local Recurrence = require "moonloop.auto_recurrence"
 local Rows = require "moonloop.auto_rows"
 local Units = require "moonloop.auto_units"
@@ -20,6 +21,7 @@ function Device.schedule(script, options)
     narrow = options.narrow,  -- nests take half of the local memory at most
     units = options.target == "cuda",
     many_results = true,  -- at once, rather than long sums
+    beside = {},  -- by loop that a group runs, others that it runs, too
     totals = {},  -- loops of reductions outside of parallel loops
   }, Device)
   self:look()
@@ -100,7 +102,7 @@ function Device:ways(loop)
   end
   local out = {}
   if not best or not self.steps_through_memory(nest, best.iname) then
-    out[#out + 1] = {take = function() return self:make_parts(nest) end}
+    out[#out + 1] = {take = function() return Parts.make(self, nest) end}
   end
   if best then
     local block = Blocks.of(self.facts, nest, parallel, best.iname)
@@ -175,36 +177,6 @@ function Device:distribute(loop)
     end
   end
   self.script, self.facts = own, facts
-  return false
-end
-
--- Cuts a loop before and behind the iteration that the others depend on, or it on them, so that
--- these run at once; then each part is a nest of its own.
-function Device:make_parts(nest)
-  local ids = nest.loop.ids
-  if #nest.rest > 0 or #ids > 1 then return false end
-  local own, facts = self.script, self.facts
-  local outside = {}
-  for _, each in ipairs(nest.loop.around) do outside[each] = true end
-  for _, v in ipairs(nest.chain) do
-    local in_order = not outside[v] and not facts.loop[v].par
-    for _, place in ipairs(in_order and self:places(ids[1], v) or {}) do
-      if outside[place] then
-        self.script = own:fork()
-        local parts = self:cut_at(v, place)
-        if parts then
-          self:look()
-          if self.facts.loop[v].par and self.facts.loop[parts[3]].par then
-            if v ~= nest.loop.iname then parts = {nest.loop.iname} end
-            for _, each in ipairs(parts) do self:nest(each) end
-            return true
-          end
-        end
-        self.script, self.facts = own, facts
-      end
-    end
-    outside[v] = true
-  end
   return false
 end
 

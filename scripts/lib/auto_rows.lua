@@ -457,12 +457,20 @@ function Rows.one_group(device, loop)
   local once = facts.trips[loop.iname] == 1
   local lanes = loop.par and not once and {} or short_lanes(facts, loop.iname)
   if #lanes == 0 or once and #lanes < 2 then return false end
+  local beside = device.beside[loop.iname]
+  if beside then
+    lanes = {table.unpack(lanes)}
+    for _, each in ipairs(beside) do lanes[#lanes + 1] = each end
+  end
   local why = (once and "`%s` is short: one group runs it all"
     or "`%s` is in order and each iteration short: one group runs it all"):format(loop.iname)
   local own, name = device.script, loop.iname
   device.script = own:fork()
   if not once then name = from_zero(device, why, name) end
-  if take_lanes(device, why, loop.iname, lanes) then return keep_arrays(device, why, loop), name end
+  if take_lanes(device, why, loop.iname, lanes) then
+    device.beside[loop.iname] = nil
+    return keep_arrays(device, why, loop), name
+  end
   device.script = own
   return false
 end

@@ -72,3 +72,35 @@ TEST_CASE("fuse_loops: what it refuses by name") {
   CHECK(code_of([&] { fuse_loops(k, {"i", "j"}, "l"); }) == "name-taken");
   CHECK(code_of([&] { fuse_loops(k, {"i", "z"}, ""); }) == "unknown-iname");
 }
+
+namespace {
+
+/// Rows before and behind row k; what these read of it is a copy, or `read`.
+Kernel around_a_row(const std::string& read) {
+  return parsed(
+      "kernel f(n: int32, a: inout float64[n, n])\n"
+      "domain {[k]: 0 <= k < n}\ndomain {[x]: 0 <= x < n}\n"
+      "domain {[i, j]: 0 <= i < k and 0 <= j < n}\ndomain {[m]: 0 <= m < n}\n"
+      "domain {[u, v]: k < u < n and 0 <= v < n}\n"
+      "temp row: float64[n]\n"
+      "row[x] = a[k, x] {id=copy}\na[i, j] = a[i, j] + " +
+      read +
+      " {id=before}\na[k, m] = 2*a[k, m] {id=at}\na[u, v] = a[u, v] - a[k, v] {id=behind}\n");
+}
+
+}  // namespace
+
+TEST_CASE("fuse_loops: what stands in between goes first, where it does not need what is fused") {
+  const Kernel k = around_a_row("row[j]");
+  const Kernel one = fuse_loops(k, {"i", "u"}, "");
+  CHECK(tree(one) ==
+        "for k\n  for x\n    copy\n  for m\n    at\n  for i\n    for j\n      before\n"
+        "    for v\n      behind\n");
+  CHECK(conserves(k, one));
+  for (const std::int64_t n : {1, 2, 5}) CHECK(same_values(k, one, {{"n", n}}));
+}
+
+TEST_CASE("fuse_loops: what stands in between needs the one and is needed by the other") {
+  const std::string why = said(around_a_row("a[k, j]"), {"i", "u"});
+  CHECK(why.find("the loop `i` before the loop `m` before the loop `i`") != std::string::npos);
+}
