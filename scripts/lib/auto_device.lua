@@ -273,6 +273,40 @@ function Device:fitting(iname, sizes, size)
   return size
 end
 
+local kNeighbours = {1, 2, 4}   -- iterations of a work-item
+local kWorkItems = 1 << 19      -- that a device needs to be busy
+
+-- Whether neighbouring iterations of `u` read the same elements: of one array at three places that
+-- differ along it alone. Two in the first cache are no worse than more work for fewer work-items.
+function Device.shares_reads(nest, u)
+  local seen = {}
+  for _, access in ipairs(nest.deep) do
+    local along, rest = nil, {access.variable}
+    for _, index in ipairs(access.write and {} or access.index) do
+      local is_along = (" " .. index .. " "):find("[^%w_]" .. u .. "[^%w_]")
+      along = along or is_along and index
+      rest[#rest + 1] = is_along and "" or index
+    end
+    local key = table.concat(rest, ",")
+    local places = seen[key] or {}
+    if along and not Facts.contains(places, along) then places[#places + 1] = along end
+    if #places > 2 then return true end
+    seen[key] = places
+  end
+  return false
+end
+
+-- How many neighbours along `u` a work-item computes, which reads what they share once; nothing where
+-- they share nothing, or one each leaves none idle.
+function Device:neighbours(nest, parallel, u)
+  if not self.shares_reads(nest, u) then return nil end
+  local all = 1
+  for _, each in ipairs(parallel) do all = all*(self.facts.trips[each] or math.huge) end
+  local count = kNeighbours[#kNeighbours]
+  while count > 1 and all < count*kWorkItems do count = count // 2 end
+  return count > 1 and self.script:knob(u .. "_each", kNeighbours, count) or nil
+end
+
 -- `v` is along memory: neighbouring work-items.
 function Device:make_grid(nest, parallel, v)
   local script, facts = self.script, self.facts
@@ -304,11 +338,18 @@ function Device:make_grid(nest, parallel, v)
   if not self:split(why, v, size, tags) then return false end
   for axis = 1, math.min(2, #rest) do
     local u = rest[#rest + 1 - axis]
+    local count = axis == math.min(2, #rest) and self:neighbours(nest, parallel, u)
+    local each = u
+    if count then
+      local shared = ("a work-item computes neighbours along `%s`, which read the same elements"):format(u)
+      each = self:fresh(u .. "_some")
+      if not self:split(shared, u, count, {inner_tag = "ilp", outer_iname = each}) then return false end
+    end
     if axis == 1 then
       local rows = {1, 2, 4, 8}
-      local count = script:knob(u .. "_items", rows, self:fitting(u, rows, 4))
-      if not self:split(why, u, count, {outer_tag = "g.1", inner_tag = "l.1"}) then return false end
-    elseif not script:try(why, "tag_inames", {[u] = "g.2"}) then
+      local items = script:knob(u .. "_items", rows, self:fitting(u, rows, 4))
+      if not self:split(why, each, items, {outer_tag = "g.1", inner_tag = "l.1"}) then return false end
+    elseif not script:try(why, "tag_inames", {[each] = "g.2"}) then
       return false
     end
   end
