@@ -314,7 +314,8 @@ Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& r
   }
   const auto start = Clock::now();
   Bindings bindings = bindings_of(scalars, out.buffers);
-  out.bounds.accuracy = {request.compile.contract, !result.device.empty()};
+  out.bounds.accuracy = {request.compile.contract, !result.device.empty(),
+                         divides_by_reciprocals(k)};
   interpret(original, bindings, out.bounds);
   out.seconds = seconds_since(start);
   if (const Buffer* b = overrun(out.buffers))

@@ -4,6 +4,7 @@
 
 #include "core/expr/parse_expr.h"
 #include "core/expr/unify.h"
+#include "core/infer/infer.h"
 #include "core/model/lookup.h"
 #include "core/rewrite/rule_rewrite.h"
 #include "transforms/registry.h"
@@ -41,10 +42,42 @@ bool is_local(const Expr& e, const Rule* rule) {
                      [&](const std::string& p) { return names.contains(p); });
 }
 
+bool is_one(const Expr& e) {
+  const auto* real = e.as<FloatLit>();
+  return as_int(e) == 1 || (real && real->value == 1);
+}
+
+const Binary* division(const Expr& e) {
+  const auto* b = e.as<Binary>();
+  return b && b->op == BinaryOp::Div ? b : nullptr;
+}
+
+/// The divisor of the template `1/d`.
+const Expr& divisor_of(const Kernel& k, const Expr& pattern) {
+  const Binary* b = division(pattern);
+  if (!b || !is_one(b->left))
+    refuse("bad-template", k.at,
+           "divisions are to become products with `{}`, which is no reciprocal `1/d`",
+           to_string(pattern));
+  return b->right;
+}
+
+/// A product with a reciprocal of fewer digits would be another number, not one that is rounded
+/// once more.
+void require_same_type(const Kernel& typed, const Expr& quotient) {
+  const Expr reciprocal(Binary{BinaryOp::Div, lit(1), division(quotient)->right});
+  const Type whole = type_of(typed, quotient), part = type_of(typed, reciprocal, whole);
+  if (!(whole == part))
+    refuse("type-mismatch", quotient.at(),
+           "`{}` is of type {}, but the reciprocal of its divisor of type {}", to_string(quotient),
+           whole.str(), part.str());
+}
+
 }  // namespace
 
 Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr& pattern,
-                     const std::vector<std::string>& parameters, const Match& within) {
+                     const std::vector<std::string>& parameters, const Match& within,
+                     bool divisions) {
   require_new_name(k, subst_name);
   require_template(k, pattern, parameters);
   std::set<std::string> variables(parameters.begin(), parameters.end());
@@ -56,7 +89,8 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
       if (!variables.contains(n) && !known.contains(n)) unknown.insert(n);
   }
   variables.insert(unknown.begin(), unknown.end());
-  const Unifier unifier(pattern, variables);
+  const Unifier unifier(divisions ? divisor_of(k, pattern) : pattern, variables);
+  std::optional<Kernel> typed;  // where divisions are looked at
 
   std::map<std::string, Expr> found;  // of the unknown names
   bool any = false;
@@ -70,8 +104,14 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
           return unifier.fixed_names().contains(p);
         }))
       return std::nullopt;  // the name means something else in here
-    const auto bound = unifier.match(e);
+    const Binary* quotient = divisions ? division(e) : nullptr;
+    if (divisions && (!quotient || is_local(e, rule))) return std::nullopt;
+    const auto bound = unifier.match(quotient ? quotient->right : e);
     if (!bound || !within(k, at.insn, at.stack)) return std::nullopt;
+    if (quotient) {
+      if (!typed) typed = infer_types(k);
+      require_same_type(*typed, e);
+    }
     for (const std::string& n : unknown) {
       const Expr& value = bound->at(n);
       if (is_local(value, rule)) return std::nullopt;
@@ -83,12 +123,15 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
     any = true;
     Exprs args;
     for (const std::string& p : parameters) args.push_back(bound->at(p));
-    return Expr(Call{subst_name, std::move(args), tag_of(e)}, e.at());
+    Expr call(Call{subst_name, std::move(args), tag_of(e)}, e.at());
+    if (!quotient || is_one(quotient->left)) return call;
+    return Expr(Nary{NaryOp::Mul, {at.inside(quotient->left), std::move(call)}}, e.at());
   };
   Kernel out = rewrite_through_rules(k, rw);
   if (!any)
     refuse("no-match", k.at, "no expression of kernel `{}` matches `{}`{}", k.name,
            to_string(pattern), within.everything() ? "" : " where `within` looks");
+  out.reciprocals = k.reciprocals || divisions;
   out.rules.push_back(Rule{subst_name, parameters, substitute(pattern, found), pattern.at()});
   return out;
 }
@@ -104,8 +147,13 @@ themselves. A product or sum matches in the order in which it is written, or wit
 exchanged, so that values stay the same to the last bit; subscripts match in any order. Matches do not
 nest.
 
+With `divisions`, the template is a reciprocal, such as `1/x[i]`: what is divided by `x[i]` becomes a
+product with the rule, so that precompute can divide once for many. Such a product is rounded twice: its
+last digits may differ from those of the quotient, which `--verify` takes into account. It is another
+number where the reciprocal overflows, which it does for divisors below the smallest normal number.
+
 Refuses a name in use, a parameter that does not occur in the template, and a template that nothing
-matches.)",
+matches; with `divisions`, a template that is no reciprocal, and a quotient of another type than it.)",
     .params = {{.name = "subst_name",
                 .kind = Kind::Str,
                 .help = "name of the new rule",
@@ -124,7 +172,11 @@ matches.)",
                {.name = "within",
                 .kind = Kind::Match,
                 .help = "the instructions and rule calls to look in",
-                .positional = true}},
+                .positional = true},
+               {.name = "divisions",
+                .kind = Kind::Bool,
+                .help = "the template is a reciprocal: divisions become products with it",
+                .fallback = "false"}},
     .example_kernel = R"(kernel squares(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
 a[i] = 23*b[i]**2 + 25*b[i]**2
@@ -133,7 +185,8 @@ a[i] = 23*b[i]**2 + 25*b[i]**2
     .run =
         [](const Kernel& k, const Args& a) {
           return extract_subst(k, a.str("subst_name"), parse_expression(a.str("template"), a.at()),
-                               a.names("parameters"), Match::parse(a.str("within"), a.at()));
+                               a.names("parameters"), Match::parse(a.str("within"), a.at()),
+                               a.boolean("divisions"));
         },
     .query = {},
 };

@@ -19,11 +19,16 @@ namespace moonloop {
 /// core/expr/unify.h defines what matches. Matches do not nest. A tag on the replaced expression
 /// goes to the call.
 ///
+/// With `divisions`, the template is a reciprocal `1/d`, and `a/d` becomes a product with the rule,
+/// which is rounded twice (Kernel::reciprocals).
+///
 /// Refuses  name-taken, bad-name   of the rule
-///          bad-template           the template is a parameter alone, or lacks one
+///          bad-template           the template is a parameter alone, or lacks one; is no `1/d`
+///          type-mismatch          a quotient and the reciprocal of its divisor differ in type
 ///          no-match               nothing matches
 ///          ambiguous-match        a name that is not a parameter stands for different expressions
 Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr& pattern,
-                     const std::vector<std::string>& parameters = {}, const Match& within = {});
+                     const std::vector<std::string>& parameters = {}, const Match& within = {},
+                     bool divisions = false);
 
 }  // namespace moonloop

@@ -110,6 +110,7 @@ class Composer {
     for (const std::string& i : k.loop_order) out_.loop_order.push_back(now(i));
     for (const auto& chain : k.priorities) out_.priorities.push_back(all(chain));
     for (const auto& [iname, s] : k.slabs) out_.slabs.emplace(now(iname), s);
+    out_.reciprocals = out_.reciprocals || k.reciprocals;
     for (Claim c : k.claims) {
       c.names = all(c.names);
       std::map<std::string, std::set<std::string>> inside;

@@ -21,6 +21,8 @@
 ///    variable. So an inexact product has e = u|v|, less than its distance to the next number. So
 ///    have values rounded to float16, which compilers may keep in float32. Without `contract`
 ///    neither.
+///  * Division by way of the reciprocal, where a step says so: that is rounded, and the product, so
+///    that a quotient of exact operands has e = 3u|v|, one of others 2u|v| more.
 ///  * Sums that are declared or recognized as reductions, and updates `a = a + x`, may be added in
 ///    any order: with n terms t_i, bounds e_i, e = sum e_i + 2(n-1)u sum |t_i| (section 4.2, any
 ///    order, twice because both executions round); 4(n-1)u on devices, whose matrix units cut
@@ -52,6 +54,7 @@ namespace moonloop {
 struct Accuracy {
   bool contract = true;
   bool device = false;
+  bool reciprocals = false;  // see Kernel::reciprocals
 };
 
 /// The bounds of one array, one for each place of its smallest part.

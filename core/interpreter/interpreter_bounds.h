@@ -92,8 +92,12 @@ template <class R>
 struct QuotientRule {
   double operator()(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) const {
     const bool single = std::is_same_v<R, float>;
-    const double loose = a.device && single ? 5 * kUnit<R> * std::fabs(z) : 0;  // 2.5 ulps
-    if (x.e == 0 && y.e == 0) return std::isfinite(z) ? loose : 0;
+    double loose = a.device && single ? 5 * kUnit<R> * std::fabs(z) : 0;  // 2.5 ulps
+    if (a.reciprocals) loose += 2 * kUnit<R> * std::fabs(z) + underflow<R>(a, std::fabs(z));
+    if (x.e == 0 && y.e == 0) {
+      if (a.reciprocals) loose += kUnit<R> * std::fabs(z);
+      return std::isfinite(z) ? loose : 0;
+    }
     const double q = std::fabs(y.v);
     if (q <= y.e) return kUndecided;
     return checked(

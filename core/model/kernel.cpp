@@ -232,6 +232,12 @@ std::set<std::string> all_inames(const Kernel& k, const Instruction& insn) {
   return out;
 }
 
+bool divides_by_reciprocals(const Kernel& k) {
+  return k.reciprocals || std::any_of(k.callees.begin(), k.callees.end(), [](const auto& c) {
+           return divides_by_reciprocals(c.second->code ? *c.second->code : *c.second->meaning);
+         });
+}
+
 const std::string& written_name(const Expr& lhs) {
   if (const auto* v = lhs.as<Var>()) return v->name;
   if (const auto* l = lhs.as<Load>()) return l->array;

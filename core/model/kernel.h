@@ -161,6 +161,7 @@ struct Kernel {
   /// separately, so that those between run without guards. No effect on the meaning.
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
+  bool reciprocals = false;  // of divisions of its meaning, some are products with a reciprocal
   Trace trace;
   /// One object for a kernel and all that steps made of it.
   std::shared_ptr<const char> family;
@@ -207,12 +208,14 @@ bool may_reduce(const Kernel& k, const Instruction& insn);
 /// Inames bound by reductions in `e`, rules looked through.
 std::set<std::string> reduction_inames(const Kernel& k, const Expr& e);
 
+/// Whether the code of `k`, or of a kernel that it calls, has Kernel::reciprocals.
+bool divides_by_reciprocals(const Kernel& k);
+
 /// The variable that an assignee writes: `a` of `a`, `a[i]`, `a[i].f`.
 const std::string& written_name(const Expr& lhs);
 /// Names written by `insn`, each once.
 std::set<std::string> writes(const Instruction& insn);
-/// Names that `insn` reads (subscripts of what it writes and predicates included), rules looked
-/// through.
+/// Names that `insn` reads, also in subscripts of what it writes, in predicates and through rules.
 std::set<std::string> reads(const Kernel& k, const Instruction& insn);
 /// Calls `visit` with those names, with some more than once: without a set to build.
 void for_each_read(const Kernel& k, const Instruction& insn,

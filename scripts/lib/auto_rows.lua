@@ -1,6 +1,7 @@
 -- Work-items of a group side by side along loops that step through memory, or along sums of few
 -- results; loops in order that one group runs by itself. For moonloop.auto alone.
 local Blocks = require "moonloop.auto_blocks"
+local Divisions = require "moonloop.auto_divisions"
 local Facts = require "moonloop.auto_facts"
 local Script = require "moonloop.auto_script"
 
@@ -10,6 +11,7 @@ local kManyRows = 1 << 14   -- rows of which a warp each fills a device
 local kShortRow = 24        -- iterations for which a work-item a row is as good
 local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
 local kLocal = 40*1024      -- bytes of local memory that a group may need for parts of an array
+local kDivisions = 4         -- by one number that are worth its reciprocal
 local kOneGroup = 1 << 14   -- iterations that one group finishes while a kernel is launched
 local kLaunches = 1 << 22   -- iterations that take a device no longer than some launches
 
@@ -86,6 +88,12 @@ function Rows.make(device, nest)
   local length = by_warps and 32 or longest < 4096 and 128 or 256
   local items = script:knob(lanes[1] .. "_items", {32, 64, 128, 256}, length)
   local why = ("work-items of a group are along the rows, `%s`"):format(table.concat(lanes, "`, `"))
+  for _, each in ipairs(lanes) do
+    if (facts.trips[each] or kManyRows) >= kDivisions*length and not facts.reduced[each] then
+      Divisions.before(device, facts.loop[each].ids, {}, {each})
+    end
+  end
+  script = device.script
   for _, each in ipairs(lanes) do
     if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
   end
@@ -289,6 +297,8 @@ function Rows.in_local(device, nest, v)
       return false
     end
   end
+  Divisions.before(device, nest.loop.ids, sweep, {inner})
+  script = device.script
   local part = device:fresh_name(array .. "_rows")
   local loops = {inner, table.unpack(sweep)}
   if not script:try(why, "buffer_array", array, loops, {within = within, temporary_name = part}) then
@@ -390,6 +400,7 @@ function Rows.keep_in_local(device, iname, name)
     end
     if not taken or size > kLocal then device.script, script = own, own end
   end
+  Divisions.before(device, ids, loops, {})
   return true
 end
 

@@ -65,6 +65,22 @@ TEST_CASE("error bounds: a product may stay unrounded where operations are contr
   CHECK(one("x[0]*x[1] + x[2]", {0.3, 0.7, 1}, {.contract = false}).of(0) == 0);
 }
 
+TEST_CASE("error bounds: a division by way of the reciprocal is rounded twice") {
+  int apart = 0;
+  for (int i = 1; i < 200; ++i) {
+    const double x = 0.3 + i, y = 0.7 * i + 1 / 3.0;
+    const Bounded b = one("x[0]/x[1]", {x, y}, {.reciprocals = true});
+    CHECK(b.of(0) == doctest::Approx(3 * kUnit * b.out[0]));
+    const double inverse = 1 / y;
+    CHECK(std::fabs(x * inverse - b.out[0]) <= b.of(0));
+    apart += x * inverse != b.out[0];
+    const std::string inexact = "(x[0] + x[1] + x[2]*x[3])/x[1]";
+    CHECK(one(inexact, {x, y, x, y}, {.reciprocals = true}).of(0) >
+          one(inexact, {x, y, x, y}).of(0) + kUnit * b.out[0]);
+  }
+  CHECK(apart > 10);
+}
+
 TEST_CASE("error bounds: sums in any order, measured by their own terms") {
   const std::string reduction = "domain {[i, j]: 0 <= i < 2 and 0 <= j < 4}\n";
   for (const std::string& s : {reduction + "out[i] = sum(j, x[4*i + j])\n",

@@ -143,6 +143,8 @@ class KernelWriter {
       return fmt::format("{}({}, {})", r_.pick({"min", "max"}), element(inames), element(inames));
     if (what == 5 && !inames.empty())
       return fmt::format("({} if {} else {})", element(inames), condition(inames), literal());
+    if (what == 6 && !integers_)
+      return fmt::format("({} / (2.0 + abs({})))", element(inames), element(inames));
     return element(inames);
   }
 

@@ -350,8 +350,23 @@ class StepMaker {
     if (r_.chance(40)) options.emplace_back("force_scan", Value{true});
     return {"realize_reduction", {}, options};
   }
-  /// A rule for all accesses to an array.
+  /// What some instruction divides by.
+  std::optional<Expr> some_divisor() {
+    std::vector<Expr> all;
+    for (const InsnPtr& i : k_.instructions)
+      if (i->rhs)
+        for_each_of<Binary>(i->rhs, [&](const Binary& b, const Expr&) {
+          if (b.op == BinaryOp::Div && !contains_reduction(b.right)) all.push_back(b.right);
+        });
+    if (all.empty()) return std::nullopt;
+    return r_.pick(all);
+  }
+  /// A rule for all accesses to an array, or for a reciprocal.
   Call extract() {
+    if (const std::optional<Expr> divisor = some_divisor(); divisor && r_.chance(50))
+      return {"extract_subst",
+              {text(fresh("inverse")), text(fmt::format("1/({})", to_string(*divisor)))},
+              {{"divisions", Value{true}}}};
     const std::string name = array();
     std::string list;
     const std::size_t rank = k_.find_arg(name)->shape ? k_.find_arg(name)->shape->size() : 1;

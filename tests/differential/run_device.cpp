@@ -61,7 +61,9 @@ std::string difference_on_device(const Pair& p, const Program& program, bool opt
   const std::unique_ptr<DeviceModule> module =
       device().compile(program, {.contract = false, .optimize = optimize});
   for (const std::string& n : run_sizes(result)) {
-    const Expected expected(original, n, {.contract = false, .device = true});
+    const Expected expected(
+        original, n,
+        {.contract = false, .device = true, .reciprocals = divides_by_reciprocals(result)});
     std::vector<Buffer> found = filled_buffers(original, result, integers_of(expected.scalars));
     DeviceCall call(device(), program, *module, expected.scalars, found);
     call.upload(found);

@@ -86,7 +86,8 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
     runs.emplace_back(&*m.ispc, &*ispc);
   }
   for (const std::string& n : run_sizes(m.result)) {
-    const Expected expected(m.original, n, {.contract = false});
+    const Expected expected(m.original, n,
+                            {.contract = false, .reciprocals = divides_by_reciprocals(m.result)});
     if (const std::string what = sequence_difference(m, expected); !what.empty()) {
       problems.push_back(problem_of(*m.pair, what));
       return;

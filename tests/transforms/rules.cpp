@@ -190,6 +190,50 @@ TEST_CASE("extract_subst: refusals") {
   CHECK_THROWS_AS(extract(k, "acc", "a[j]", {"j"}), Refused);
 }
 
+namespace {
+
+Kernel reciprocals(const Kernel& k, const std::string& pattern,
+                   const std::vector<std::string>& params = {}) {
+  return extract_subst(k, "inverse", parse_expression(pattern), params, {}, true);
+}
+
+Kernel quotients(const std::string& right, const std::string& divisor = "float64") {
+  return parsed("kernel q(n: int32, a: float64[n], c: " + divisor +
+                "[n])\ndomain {[i]: 0 <= i < n}\na[i] = " + right + "\n");
+}
+
+}  // namespace
+
+TEST_CASE("extract_subst: divisions become products with a reciprocal") {
+  const Kernel k = quotients("(a[i]/c[i] + 2)/c[n - 1 - i] - 1/c[0] + c[i]/a[i]");
+  CHECK_FALSE(k.reciprocals);
+  const Kernel all = reciprocals(k, "1/c[x]", {"x"});
+  CHECK(all.reciprocals);
+  CHECK(body(all) ==
+        "inverse(x) := 1 / c[x]\n"
+        "a[i] = (a[i]*inverse(i) + 2)*inverse(n - 1 - i) - inverse(0) + c[i] / a[i]\n");
+  CHECK(body(reciprocals(k, "1.0/c[0]")) ==
+        "inverse := 1.0 / c[0]\n"
+        "a[i] = (a[i] / c[i] + 2) / c[n - 1 - i] - inverse() + c[i] / a[i]\n");
+}
+
+TEST_CASE("extract_subst: divisions that no reciprocal stands for") {
+  CHECK_THROWS_WITH_AS(reciprocals(quotients("a[i]/c[i]"), "c[x]", {"x"}),
+                       "divisions are to become products with `c[x]`, which is no reciprocal `1/d`",
+                       Refused);
+  CHECK_THROWS_WITH_AS(
+      reciprocals(quotients("a[i]/c[i]"), "2/c[x]", {"x"}),
+      "divisions are to become products with `2 / c[x]`, which is no reciprocal `1/d`", Refused);
+  // 1/c[i] has 24 bits, a[i]/c[i] 53.
+  CHECK_THROWS_WITH_AS(reciprocals(quotients("a[i]/c[i]", "float32"), "1/c[x]", {"x"}),
+                       "`a[i] / c[i]` is of type float64, but the reciprocal of its divisor of "
+                       "type float32",
+                       Refused);
+  CHECK(body(reciprocals(quotients("(i + 1)/c[i]"), "1/c[i]")) ==
+        "inverse := 1 / c[i]\na[i] = (i + 1)*inverse()\n");
+  CHECK_THROWS_AS(reciprocals(quotients("c[i]//a[i]"), "1/a[i]"), Refused);
+}
+
 TEST_CASE("expand_subst: the call of g tagged three within the call of h tagged two") {
   const Kernel k = expand_subst(parsed(kNested), Match::parse("g$three < h$two"));
   CHECK(body(k) ==
