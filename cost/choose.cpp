@@ -35,12 +35,8 @@ class Search {
 }  // namespace
 
 std::size_t fastest(const std::vector<double>& seconds) {
-  constexpr double kTie = 1.01;  // nearer than that, predictions do not tell which one is faster
-  if (seconds.empty()) return 0;
-  const double least = *std::min_element(seconds.begin(), seconds.end());
-  return static_cast<std::size_t>(
-      std::find_if(seconds.begin(), seconds.end(), [&](double s) { return s <= kTie * least; }) -
-      seconds.begin());
+  return static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                  seconds.begin());
 }
 
 std::vector<Crossover> crossovers(std::int64_t first, std::int64_t last,

@@ -88,6 +88,7 @@ TEST_CASE("choose: all changes of the choice are found exactly") {
   CHECK(crossovers(5, 5, choice).empty());
   CHECK(crossovers(36, 37, choice).size() == 1);
   CHECK(fastest({3, 1, 1}) == 1);
-  CHECK(fastest({1.009, 1.0, 2.0}) == 0);  // a tie: the first one
-  CHECK(fastest({1.011, 1.0, 0.999}) == 1);
+  CHECK(fastest({1.5, 1.0, 1.0}) == 1);  // the first one of equals
+  CHECK(fastest({1.011, 1.0, 0.999}) == 2);
+  CHECK(fastest({}) == 0);
 }
