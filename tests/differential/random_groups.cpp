@@ -236,12 +236,18 @@ class GroupsWriter {
     const bool global = r_.chance(50);
     const std::string g = shared_.empty() ? iname("n") : shared_;
     if (shared_.empty()) tag(g);
-    const std::string t = declare(global ? "n, 8" : "8", global ? "global" : "local");
-    const std::string row = global ? g + ", " : "", z = items(), y = items();
+    // Far apart, they take more local memory than CUDA's kernels declare.
+    const bool large = !global && large_ < 3 && r_.chance(20);
+    const int apart = !large ? 1 : type_ == "int32" || type_ == "float32" ? 1800 : 900;
+    const std::string far = large ? fmt::format("{}*", apart) : "";
+    if (large) ++large_;
+    const std::string t =
+        declare(global ? "n, 8" : std::to_string(8 * apart), global ? "global" : "local");
+    const std::string row = global ? g + ", " : far, z = items(), y = items();
     if (shared_.empty()) line("for " + g);
     line(fmt::format("{}[{}{}] = {}", t, row, z, small(fmt::format("{} + {}", read(g), z))));
-    const std::string at = r_.chance(50)   ? fmt::format("(look[{}] + {}) % 8", g, y)
-                           : r_.chance(50) ? "7 - " + y
+    const std::string at = r_.chance(50)   ? fmt::format("((look[{}] + {}) % 8)", g, y)
+                           : r_.chance(50) ? "(7 - " + y + ")"
                                            : y;
     const std::string to = r_.chance(50) ? fmt::format("q[{}, {} % 5]", g, y)
                                          : fmt::format("{}[{}]", r_.pick({"a", "b"}), g);
@@ -254,7 +260,7 @@ class GroupsWriter {
   bool integers_ = false, disjoint_ = false;
   std::vector<std::string> domains_, temporaries_, lines_;
   std::vector<Call> steps_;
-  int inames_ = 0, count_ = 0;
+  int inames_ = 0, count_ = 0, large_ = 0;
 };
 
 }  // namespace
