@@ -41,6 +41,7 @@ struct DeviceKernel {
   std::array<Expr, 3> groups;     // number along each axis, over scalars; never null
   std::array<Expr, 3> items;      // of work-items in a group, the same way
   std::int64_t local_bytes = 0;   // of local memory that a group uses
+  bool given_local = false;       // CUDA: the launch gives it, the kernel declares none
 };
 
 /// The work-items of a group along each axis, where no scalar decides that.

@@ -35,7 +35,9 @@ enum Attribute {
   kCacheBytes = 38,
   kMajor = 75,
   kMinor = 76,
+  kGivenLocalBytes = 97,  // of which the launch gives more than kLocalBytes
 };
+constexpr int kMostGivenLocal = 8;  // the attribute of a function
 
 constexpr int kThisThread = 1;  // calls of other threads do not disturb a recording
 
@@ -54,6 +56,7 @@ struct Api {
   CUresult (*cuModuleLoadData)(CUmodule*, const void*) = nullptr;
   CUresult (*cuModuleUnload)(CUmodule) = nullptr;
   CUresult (*cuModuleGetFunction)(CUfunction*, CUmodule, const char*) = nullptr;
+  CUresult (*cuFuncSetAttribute)(CUfunction, int, int) = nullptr;
   CUresult (*cuMemAlloc)(CUdeviceptr*, std::size_t) = nullptr;
   CUresult (*cuMemFree)(CUdeviceptr) = nullptr;
   CUresult (*cuMemsetD8)(CUdeviceptr, unsigned char, std::size_t) = nullptr;
@@ -91,6 +94,7 @@ struct Api {
     driver.find(cuModuleLoadData, "cuModuleLoadData");
     driver.find(cuModuleUnload, "cuModuleUnload");
     driver.find(cuModuleGetFunction, "cuModuleGetFunction");
+    driver.find(cuFuncSetAttribute, "cuFuncSetAttribute");
     driver.find(cuMemAlloc, "cuMemAlloc_v2");
     driver.find(cuMemFree, "cuMemFree_v2");
     driver.find(cuMemsetD8, "cuMemsetD8_v2");
@@ -268,7 +272,11 @@ class CudaModule : public DeviceModule {
     for (const DeviceKernel& k : program.device->kernels) {
       CUfunction f = nullptr;
       check(api().cuModuleGetFunction(&f, module_, k.name.c_str()), "finding a kernel");
-      kernels_.push_back(f);
+      const unsigned given = k.given_local ? static_cast<unsigned>(k.local_bytes) : 0;
+      if (given > 0)
+        check(api().cuFuncSetAttribute(f, kMostGivenLocal, static_cast<int>(given)),
+              "taking local memory");
+      kernels_.push_back({f, given});
     }
   }
   CudaModule(const CudaModule&) = delete;
@@ -284,16 +292,22 @@ class CudaModule : public DeviceModule {
                              ? static_cast<void*>(static_cast<CudaMemory*>(a.memory)->address())
                              : const_cast<void*>(a.scalar));
     const auto n = [](std::int64_t v) { return static_cast<unsigned>(v); };
-    check(api().cuLaunchKernel(kernels_.at(static_cast<std::size_t>(kernel)), n(groups[0]),
-                               n(groups[1]), n(groups[2]), n(items[0]), n(items[1]), n(items[2]), 0,
-                               stream_, pointers.data(), nullptr),
-          "starting a kernel");
+    const Entry& k = kernels_.at(static_cast<std::size_t>(kernel));
+    check(
+        api().cuLaunchKernel(k.function, n(groups[0]), n(groups[1]), n(groups[2]), n(items[0]),
+                             n(items[1]), n(items[2]), k.given, stream_, pointers.data(), nullptr),
+        "starting a kernel");
   }
 
  private:
+  struct Entry {
+    CUfunction function;
+    unsigned given;  // bytes of local memory
+  };
+
   CUstream stream_;
   CUmodule module_ = nullptr;
-  std::vector<CUfunction> kernels_;
+  std::vector<Entry> kernels_;
 };
 
 class CudaDevice : public Device {
@@ -309,7 +323,7 @@ class CudaDevice : public Device {
       limits_.items.at(static_cast<std::size_t>(i)) = attribute(kItemsX + i);
       limits_.groups.at(static_cast<std::size_t>(i)) = attribute(kGroupsX + i);
     }
-    limits_.local_bytes = attribute(kLocalBytes);
+    limits_.local_bytes = std::max(attribute(kLocalBytes), attribute(kGivenLocalBytes));
     limits_.compute_units = static_cast<int>(attribute(kComputeUnits));
     limits_.clock = 1e3 * static_cast<double>(attribute(kClock));
     limits_.cache_bytes = attribute(kCacheBytes);

@@ -4,6 +4,7 @@
 #include "codegen/print/c_printer.h"
 #include "codegen/print/cuda_residency.h"
 #include "codegen/print/declare.h"
+#include "core/expr/evaluate.h"
 #include "core/model/domain.h"
 
 // Kernels for devices, one function each, and the plan of the host that launches them.
@@ -155,8 +156,18 @@ void CPrinter::collect_writes(const Block& block, std::set<std::string>& out) co
   }
 }
 
-/// Declares the local memory that the kernel uses.
+/// Declares the local memory that the kernel uses: arrays, or where they are more than a kernel may
+/// declare, one after the other in the memory that the launch gives. No view of it is `restrict`:
+/// that would let a compiler move an access across a barrier.
 void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel) {
+  constexpr std::int64_t kApart = 16;  // bytes, as vectors and asynchronous copies need
+  struct Place {
+    const Temporary* of;
+    Type type;
+    std::int64_t first, bytes;
+  };
+  std::vector<Place> places;
+  std::int64_t apart = 0;
   for (const auto& [name, t] : k_.temporaries) {
     if (!used.count(name) || t.read_only) continue;
     const Type type = expr_.type_of_name(name);
@@ -170,15 +181,46 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
       fail("unsupported", t.at ? t.at : k_.at,
            "`{}` is in local memory, whose size has to be constant{}", name,
            without_bound(expr_.extents(t)));
-    kernel.local_bytes += *n * type.size();
-    const std::string size = expr_.extents(t).empty() ? "" : brackets(t);
-    const std::string aligned = aligned_.count(name) ? dialect_.aligned_prefix() : "";
-    line(dialect_.local_prefix() + aligned + type_name(type) + " " + names_.of(name) + size + ";");
+    const std::int64_t bytes = checked_mul(*n, type.size(), "the size of `" + name + "`");
+    places.push_back({&t, type, apart, bytes});
+    kernel.local_bytes += bytes;
+    apart += (bytes + kApart - 1) / kApart * kApart;
   }
-  const std::int64_t most = dialect_.most_local_bytes();
-  if (most > 0 && kernel.local_bytes > most)
-    fail("device-limit", k_.at, "kernel `{}` needs {} bytes of local memory; target `{}` has {}",
-         kernel.name, kernel.local_bytes, to_string(plan_.target), most);
+  const std::int64_t declared = dialect_.most_declared_bytes();
+  kernel.given_local = declared > 0 && apart > declared;  // gaps between them count, too
+  if (kernel.given_local) {
+    kernel.local_bytes = apart;
+    check_given(kernel,
+                *std::max_element(places.begin(), places.end(), [](const Place& a, const Place& b) {
+                   return a.bytes < b.bytes;
+                 })->of);
+    line(dialect_.given_memory());
+  }
+  for (const Place& p : places) {
+    const std::string type = type_name(p.type), &name = names_.of(p.of->name);
+    const std::string size = expr_.extents(*p.of).empty() ? "" : brackets(*p.of);
+    if (!kernel.given_local) {
+      const std::string aligned = aligned_.count(p.of->name) ? dialect_.aligned_prefix() : "";
+      line(dialect_.local_prefix() + aligned + type + " " + name + size + ";");
+      continue;
+    }
+    std::string at = dialect_.given_memory_name();
+    if (p.first > 0) at = "(" + at + " + " + std::to_string(p.first) + ")";
+    line(size.empty()
+             ? type + " &" + name + " = *(" + type + " *)" + at + ";"
+             : type + " (&" + name + ")" + size + " = *(" + type + " (*)" + size + ")" + at + ";");
+  }
+}
+
+/// Fails where no device has that much.
+void CPrinter::check_given(const DeviceKernel& kernel, const Temporary& largest) const {
+  const std::int64_t most = dialect_.most_given_bytes();
+  if (kernel.local_bytes <= most) return;
+  fail("device-limit", largest.at ? largest.at : k_.at,
+       "kernel `{}` needs {} bytes of local memory, most of them for `{}`; devices of target `{}` "
+       "have at most {} ({})",
+       kernel.name, kernel.local_bytes, largest.name, to_string(plan_.target), most,
+       dialect_.largest_device());
 }
 
 /// The function up to its last parameter: the arguments that the kernel uses in declared order,

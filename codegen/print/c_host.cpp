@@ -36,7 +36,15 @@ std::string CPrinter::host_function(const DeviceProgram& program, bool resident)
         size + ")");
     if (t.zero) run("cudaMemset(" + x + ", 0, " + size + ")");
   }
-  const bool guarded = !program.temporaries.empty();
+  bool guarded = !program.temporaries.empty();
+  for (const DeviceKernel& k : program.kernels) {
+    if (!k.given_local) continue;
+    guarded = true;
+    line(
+        fmt::format("if (!{0}) {0} = cudaFuncSetAttribute({1}, "
+                    "cudaFuncAttributeMaxDynamicSharedMemorySize, {2});",
+                    status_, k.name, k.local_bytes));
+  }
   if (guarded) {
     line("if (!" + status_ + ") {");
     ++depth_;
@@ -143,7 +151,8 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
         line("if (" + guard + ")");
         ++depth_;
       }
-      line(fmt::format("{}<<<dim3({}), dim3({})>>>({});", k.name, grid, items, args));
+      const std::string local = k.given_local ? fmt::format(", {}", k.local_bytes) : "";
+      line(fmt::format("{}<<<dim3({}), dim3({}){}>>>({});", k.name, grid, items, local, args));
       if (!guard.empty()) --depth_;
       continue;
     }

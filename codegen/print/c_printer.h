@@ -141,6 +141,7 @@ class CPrinter {
   std::string brackets(const Temporary& t);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
+  void check_given(const DeviceKernel& kernel, const Temporary& largest) const;
   std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,
                           const std::set<std::string>& written, bool waits);
   void collect_writes(const Block& block, std::set<std::string>& out) const;

@@ -46,7 +46,13 @@ class Dialect {
   virtual std::string global_prefix() const { return ""; }
   virtual std::string local_prefix() const { return ""; }
   /// As far as the language itself limits the local memory that a kernel declares; 0: devices do.
-  virtual std::int64_t most_local_bytes() const { return 0; }
+  virtual std::int64_t most_declared_bytes() const { return 0; }
+  /// Where that is limited: the declaration of memory of any size that the launch gives, at a
+  /// multiple of 16 bytes, and its name, which is reserved; the most that a device has, and which.
+  virtual std::string given_memory() const { return ""; }
+  virtual std::string given_memory_name() const { return ""; }
+  virtual std::int64_t most_given_bytes() const { return 0; }
+  virtual std::string largest_device() const { return ""; }
   /// The prefix of variables at a multiple of 16 bytes.
   virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }

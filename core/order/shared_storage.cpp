@@ -1,6 +1,7 @@
 #include "core/order/shared_storage.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/model/layout.h"
 #include "core/order/order.h"
@@ -22,18 +23,25 @@ Groups groups_of(const Kernel& k) {
   return out;
 }
 
-std::int64_t elements_of(const Temporary& t) {
+/// From the first element to the last one; nothing where that is not constant.
+std::optional<std::int64_t> constant_elements(const Temporary& t) {
   std::int64_t last = 0;
   const Exprs& shape = *t.shape;
   const Exprs strides = strides_of(shape, t.order, t.strides);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto n = as_int(shape[i]), step = as_int(strides[i]);
-    if (!n || !step)
-      refuse("bad-base", t.at, "`{}` names the base `{}`, but its size is not constant", t.name,
-             t.base_storage);
+    if (!n || !step) return std::nullopt;
     last += (*n - 1) * *step;
   }
   return last + 1;
+}
+
+std::int64_t elements_of(const Temporary& t) {
+  const auto n = constant_elements(t);
+  if (!n)
+    refuse("bad-base", t.at, "`{}` names the base `{}`, but its size is not constant", t.name,
+           t.base_storage);
+  return *n;
 }
 
 void check_alike(const Temporary& first, const Temporary& t) {
@@ -65,17 +73,43 @@ class Lifetimes {
         if (!r.access.write && w.access.write) check(w, r, other);
   }
 
+  /// Whether it is an array of constant size that a group's work-items share, and used.
+  bool is_of_group(const Temporary& t) {
+    const bool array = t.shape && !t.shape->empty() && t.type;
+    if (!array || t.initializer || t.read_only || !t.base_storage.empty()) return false;
+    if (t.space != AddressSpace::Local && t.space != AddressSpace::Auto) return false;
+    return constant_elements(t) && !all_[t.name].empty() && !reference_.own().per_item(t.name);
+  }
+
+  /// Whether the same groups use first one, then the other, each for values of its own. With
+  /// `in_loops` also by turns in a loop.
+  bool by_turns(const std::string& a, const std::string& b, bool in_loops) {
+    const auto next = neighbours(a, b);
+    if (!next || !are_apart(a, b) || !are_apart(b, a)) return false;
+    const std::size_t common = order_.common_loops(next->first, next->second);
+    const auto groups_in = [&](int s, std::size_t to) {
+      const std::vector<std::string>& loops = order_.loops(s);
+      return std::count_if(loops.begin(), loops.begin() + long(to), [&](const std::string& l) {
+        const InameTag* tag = kernel().tag(l);
+        return tag && tag->kind == TagKind::Group;
+      });
+    };
+    const auto shared = groups_in(next->first, common);
+    for (const int s : {next->first, next->second})
+      if (groups_in(s, order_.loops(s).size()) != shared) return false;
+    return in_loops || shared == static_cast<long>(common);
+  }
+
  private:
   struct At {
     int statement;
     Access access;
   };
 
-  /// Whether, in each iteration of the loops that have both in them, values of `kept` begin and end
-  /// before the first write to `other` or after the last one.
-  bool are_apart(const std::string& kept, const std::string& other) {
-    const std::vector<At>&mine = all_[kept], &others = all_[other];
-    if (mine.empty() || others.empty()) return true;
+  /// Where all accesses of one are before all of the other, loops read as one iteration: the
+  /// statement of `kept` and that of `other` which are next to one another. They are in all loops
+  /// that have both in them.
+  std::optional<std::pair<int, int>> neighbours(const std::string& kept, const std::string& other) {
     const auto ends = [&](const std::vector<At>& all) {
       const auto [first, last] =
           std::minmax_element(all.begin(), all.end(), [&](const At& a, const At& b) {
@@ -83,17 +117,22 @@ class Lifetimes {
           });
       return std::pair(first->statement, last->statement);
     };
-    const auto [first, last] = ends(mine);
-    const auto [other_first, other_last] = ends(others);
-    // Those next to one another are in all loops that have both in them.
-    int near = last, next = other_first;
-    if (order_.first(other_last, first))
-      near = first, next = other_last;
-    else if (!order_.first(last, other_first))
-      return false;
-    const std::size_t common = order_.common_loops(near, next);
+    const auto [first, last] = ends(all_[kept]);
+    const auto [other_first, other_last] = ends(all_[other]);
+    if (order_.first(other_last, first)) return std::pair(first, other_last);
+    if (order_.first(last, other_first)) return std::pair(last, other_first);
+    return std::nullopt;
+  }
+
+  /// Whether, in each iteration of the loops that have both in them, values of `kept` begin and end
+  /// before the first write to `other` or after the last one.
+  bool are_apart(const std::string& kept, const std::string& other) {
+    if (all_[kept].empty() || all_[other].empty()) return true;
+    const auto next = neighbours(kept, other);
+    if (!next) return false;
+    const std::size_t common = order_.common_loops(next->first, next->second);
     if (common == 0) return true;
-    const std::vector<std::string>& loops = order_.loops(near);
+    const std::vector<std::string>& loops = order_.loops(next->first);
     try {
       const std::vector<std::string>& own = reference_.private_to(kept);
       return own.size() >= common && std::equal(loops.begin(), loops.begin() + long(common),
@@ -168,6 +207,37 @@ bool shares_storage(const Kernel& k) {
   return std::any_of(k.temporaries.begin(), k.temporaries.end(), [&](const auto& t) {
     return !t.second.base_storage.empty() && !bases.insert(t.second.base_storage).second;
   });
+}
+
+std::vector<std::vector<std::string>> used_by_turns(const Kernel& k, bool in_loops) {
+  Lifetimes lifetimes(k);
+  std::vector<const Temporary*> all;
+  for (const auto& [name, t] : k.temporaries)
+    if (lifetimes.is_of_group(t)) all.push_back(&t);
+  std::stable_sort(all.begin(), all.end(), [](const Temporary* a, const Temporary* b) {
+    return *constant_elements(*a) > *constant_elements(*b);
+  });
+  std::vector<std::vector<const Temporary*>> groups;
+  for (const Temporary* t : all) {
+    const auto fits = [&](const std::vector<const Temporary*>& group) {
+      return std::all_of(group.begin(), group.end(), [&](const Temporary* o) {
+        return *o->type == *t->type && o->space == t->space &&
+               lifetimes.by_turns(o->name, t->name, in_loops);
+      });
+    };
+    const auto at = std::find_if(groups.begin(), groups.end(), fits);
+    if (at == groups.end())
+      groups.push_back({t});
+    else
+      at->push_back(t);
+  }
+  std::vector<std::vector<std::string>> out;
+  for (const auto& group : groups) {
+    if (group.size() < 2) continue;
+    out.emplace_back();
+    for (const Temporary* t : group) out.back().push_back(t->name);
+  }
+  return out;
 }
 
 Kernel merge_shared_storage(const Kernel& k) {

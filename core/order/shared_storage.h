@@ -1,10 +1,20 @@
 #pragma once
+#include <string>
+#include <vector>
+
 #include "core/model/kernel.h"
 
 namespace moonloop {
 
 /// Whether two temporaries name the same `base`.
 bool shares_storage(const Kernel& k);
+
+/// Arrays in local memory, of one type each list, that the same groups use one after the other: the
+/// values of one are not needed any more when the next is written. With `in_loops` also those that
+/// take turns in each iteration of a loop. Larger ones come first and choose first. `k` is
+/// complete. Finds them by the order of statements alone; whether they may share memory,
+/// merge_shared_storage proves. Cost: linear for each two of them.
+std::vector<std::vector<std::string>> used_by_turns(const Kernel& k, bool in_loops);
 
 /// `k` with one array in the place of all temporaries that name the same `base`; `k` itself when no
 /// two do. Shapes and types are known. Proves that this changes no value, in the present order and

@@ -29,6 +29,7 @@ class GroupsWriter {
       lines_.push_back("end");
       shared_.clear();
     }
+    if (r_.chance(20)) turns();
     for (int p = 0; p < phases; ++p) phase();
     Opening out;
     out.text = fmt::format(
@@ -139,8 +140,8 @@ class GroupsWriter {
       case 4:
       case 5: return matrix();
       case 6: return triangle();
-      case 7: return own_rows();
-      case 8: return own_rows();
+      case 7:
+      case 8: return void(own_rows());
       case 9: {  // everybody's vector
         const std::string t = declare("n", "global"), x = iname("n"), y = group();
         tag(x);
@@ -231,22 +232,47 @@ class GroupsWriter {
                               small(fmt::format("({} if {} else {})", sum, test, read(x)))));
     line(fmt::format("{}[{}] = {}  {{if={}}}", to, x, small(sum + " + " + read(x)), test));
   }
-  /// Memory of a group's own, filled whole and then read by any index.
-  void own_rows() {
-    const bool global = r_.chance(50);
+  /// Arrays that a group uses one after the other, or not quite.
+  void turns() {
+    shared_ = iname("n");
+    tag(shared_);
+    lines_.push_back("for " + shared_);
+    const std::string first = own_rows(true) + "[0]";
+    if (r_.chance(30)) phase();
+    own_rows(true);
+    if (r_.chance(40)) own_rows(true);
+    if (r_.chance(25)) {  // it was needed longer
+      const std::string y = items("5");
+      line(fmt::format("q[{0}, {1}] = {2}", shared_, y,
+                       small(fmt::format("{} + q[{}, {}]", first, shared_, y))));
+    }
+    lines_.push_back("end");
+    shared_.clear();
+    steps_.push_back({"share_local_memory", {}, {{"in_loops", Value{r_.chance(60)}}}});
+  }
+  /// Memory of a group's own, filled whole and then read by any index. \return its name
+  std::string own_rows(bool local = false) {
+    const bool global = !local && r_.chance(50);
     const std::string g = shared_.empty() ? iname("n") : shared_;
     if (shared_.empty()) tag(g);
-    const std::string t = declare(global ? "n, 8" : "8", global ? "global" : "local");
-    const std::string row = global ? g + ", " : "", z = items(), y = items();
+    // Far apart, they take more local memory than CUDA's kernels declare.
+    const bool large = !global && large_ < 3 && r_.chance(20);
+    const int apart = !large ? 1 : type_ == "int32" || type_ == "float32" ? 1800 : 900;
+    const std::string far = large ? fmt::format("{}*", apart) : "";
+    if (large) ++large_;
+    const std::string t =
+        declare(global ? "n, 8" : std::to_string(8 * apart), global ? "global" : "local");
+    const std::string row = global ? g + ", " : far, z = items(), y = items();
     if (shared_.empty()) line("for " + g);
     line(fmt::format("{}[{}{}] = {}", t, row, z, small(fmt::format("{} + {}", read(g), z))));
-    const std::string at = r_.chance(50)   ? fmt::format("(look[{}] + {}) % 8", g, y)
-                           : r_.chance(50) ? "7 - " + y
+    const std::string at = r_.chance(50)   ? fmt::format("((look[{}] + {}) % 8)", g, y)
+                           : r_.chance(50) ? "(7 - " + y + ")"
                                            : y;
     const std::string to = r_.chance(50) ? fmt::format("q[{}, {} % 5]", g, y)
                                          : fmt::format("{}[{}]", r_.pick({"a", "b"}), g);
     line(fmt::format("{} = {}  {{if={} < 5}}", to, small(fmt::format("{}[{}{}]", t, row, at)), y));
     if (shared_.empty()) line("end");
+    return t;
   }
 
   Random& r_;
@@ -254,7 +280,7 @@ class GroupsWriter {
   bool integers_ = false, disjoint_ = false;
   std::vector<std::string> domains_, temporaries_, lines_;
   std::vector<Call> steps_;
-  int inames_ = 0, count_ = 0;
+  int inames_ = 0, count_ = 0, large_ = 0;
 };
 
 }  // namespace

@@ -54,6 +54,8 @@ Call storage_step(Random& r, const Kernel& k, Flavour flavour) {
     const std::string& space = r.pick({"private", "local", "global", "auto"});
     return {"set_temporary_address_space", {list({r.pick(temporaries)}), text(space)}, {}};
   }
+  if (choice < 5 && r.chance(30))
+    return {"share_local_memory", {}, {{"in_loops", Value{r.chance(50)}}}};
   if (choice < 5 && temporaries.size() > 1) {
     const std::size_t at = std::size_t(r.below(int(temporaries.size()) - 1));
     return {"alias_temporaries", {list({temporaries[at], temporaries[at + 1]})}, {}};

@@ -169,6 +169,10 @@ c[i, q] = t[15 - q]  {inames=i:q}
       {"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}, {"p", "l.0"}, {"q", "l.0"}};
   CHECK(run(with(""), tags, {{"n", "5"}}) == Shape{1, 2});
   CHECK(run(with("base=m"), tags, {{"n", "5"}}) == Shape{1, 3});
+  // A step finds them.
+  const Kernel found = step(test::tagged(with(""), tags), "share_local_memory", {});
+  CHECK(run(found, parsed(with("")), {{"n", "5"}}) == Shape{1, 3});
+  CHECK(generate(found, Target::Cuda).device->kernels[0].local_bytes == 128);
   const std::string code = generate(test::tagged(with("base=m"), tags), Target::Cuda).source;
   CHECK(code.find("__shared__ double m[16];") != std::string::npos);
   CHECK(code.find("__shared__ double t[16];") == std::string::npos);

@@ -494,19 +494,69 @@ end
   run_everywhere(split(claimed, "i", 16, "g.0", "l.0"), plain, {{"n", "70"}});
 }
 
+namespace {
+
+/// A device that runs nothing.
+struct PlainDevice : Device {
+  DeviceLimits has;
+  std::string name() const override { return "plain"; }
+  const DeviceLimits& limits() const override { return has; }
+  std::unique_ptr<DeviceMemory> allocate(std::size_t) override { return nullptr; }
+  std::unique_ptr<DeviceModule> compile(const Program&, const DeviceCompileOptions&) override {
+    return nullptr;
+  }
+  void finish() override {}
+  void start_clock() override {}
+  double stop_clock() override { return 0; }
+};
+
+/// Groups turn rows of so many bytes round in local memory.
+std::string row_turner(int bytes) {
+  std::string text = R"(
+kernel turn(n: int32, a: in float64[n, ROW], b: out float64[n, ROW])
+domain {[i]: 0 <= i < n}
+domain {[j, k]: 0 <= j, k < 64}
+domain {[jo, ko]: 0 <= 64*jo < ROW and 0 <= 64*ko < ROW}
+temp t: float64[ROW] in local
+t[64*jo + j] = a[i, 64*jo + j]        {inames=i:jo:j, if=64*jo + j < ROW}
+b[i, 64*ko + k] = t[ROW - 1 - 64*ko - k]  {inames=i:ko:k, if=64*ko + k < ROW}
+)";
+  for (std::size_t at = 0; (at = text.find("ROW")) != std::string::npos;)
+    text.replace(at, 3, std::to_string(bytes / 8));
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("device: local memory that the device lacks is named") {
+  const std::map<std::string, std::string> tags{{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}};
+  PlainDevice device;
+  device.has.items_in_group = 64;
+  device.has.items = {64, 64, 64};
+  device.has.local_bytes = 96 << 10;  // as CUDA's of compute capability 7.0
+  const auto refused = [&](int bytes, Target target) {
+    const Program p = generate(tagged(row_turner(bytes), tags), target);
+    device.has.extensions = "cl_khr_fp64";
+    return error_of([&] { check_limits(p, device); });
+  };
+  CHECK(refused(98304, Target::Cuda).empty());
+  CHECK(refused(98312, Target::Cuda) ==
+        "kernel `turn_kernel` needs 98320 bytes of local memory; `plain` has 98304 "
+        "[device-limit]");
+  CHECK(refused(98304, Target::OpenCL).empty());
+  CHECK(refused(98312, Target::OpenCL) ==
+        "kernel `turn` needs 98312 bytes of local memory; `plain` has 98304 [device-limit]");
+}
+
+TEST_CASE("device: more local memory than CUDA's kernels declare") {
+  const std::map<std::string, std::string> tags{{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}};
+  CHECK(run(row_turner(49152), tags, {{"n", "3"}}) == Shape{1, 1});
+  CHECK(run(row_turner(49160), tags, {{"n", "3"}}) == Shape{1, 1});
+  CHECK(run(row_turner(65536), tags, {{"n", "3"}}) == Shape{1, 1});
+}
+
 TEST_CASE("device: extensions that the program uses and the device lacks are named") {
-  struct Plain : Device {
-    DeviceLimits has;
-    std::string name() const override { return "plain"; }
-    const DeviceLimits& limits() const override { return has; }
-    std::unique_ptr<DeviceMemory> allocate(std::size_t) override { return nullptr; }
-    std::unique_ptr<DeviceModule> compile(const Program&, const DeviceCompileOptions&) override {
-      return nullptr;
-    }
-    void finish() override {}
-    void start_clock() override {}
-    double stop_clock() override { return 0; }
-  } device;
+  PlainDevice device;
   const auto lacks = [&](const std::string& type) {
     const Program p = generate(tagged("kernel k(n: int32, x: " + type + "[n], s: inout " + type +
                                           "[1])\ndomain {[i]: 0 <= i < n}\n"

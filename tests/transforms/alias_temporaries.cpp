@@ -180,3 +180,78 @@ a[i] = shared[(i + 1) % 8, j] {id=four}
   CHECK(tag(together, "i: l.0") == "breaks-order");
   CHECK(tag(together, "i: unr") == "legal");
 }
+
+namespace {
+
+/// Groups use `s`, then `t`: each is filled, then read.
+const char* const kSums = R"(
+kernel sums(n: int32, a: float64[n, 16], b: float64[n, 16], c: float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[j, k, p, q]: 0 <= j, k, p, q < 16}
+temp s: float64[16]
+temp t: float64[8]
+tag i: g.0, j: l.0, k: l.0, p: l.0, q: l.0
+s[j] = a[i, j]                       {id=one, inames=i:j}
+c[i, k] = s[15 - k]                  {id=two, inames=i:k}
+t[p] = b[i, p]                       {id=three, inames=i:p, if=p < 8}
+c[i, q] = c[i, q] + t[7 - q // 2]    {id=four, inames=i:q}
+)";
+
+std::map<std::string, std::string> bases(const Kernel& k) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, t] : k.temporaries) out[name] = t.base_storage;
+  return out;
+}
+std::map<std::string, std::string> shared(const std::string& text, ValueDict options = {}) {
+  return bases(apply(parsed(text), "share_local_memory", {}, std::move(options)));
+}
+const std::map<std::string, std::string> kTogether{{"s", "s_storage"}, {"t", "s_storage"}};
+const std::map<std::string, std::string> kAsTheyAre{{"s", ""}, {"t", ""}};
+
+}  // namespace
+
+TEST_CASE("share_local_memory: arrays that a group uses one after the other") {
+  const Kernel k = apply(parsed(kSums), "share_local_memory", {});
+  CHECK(bases(k) == kTogether);
+  const Kernel merged = merge_shared_storage(complete(k));
+  CHECK(to_string(*merged.find_temporary("s_storage")->shape) == "16");
+  CHECK(same_values(parsed(kSums), k, {{"n", 3}}));
+}
+
+TEST_CASE("share_local_memory: arrays that are needed at the same time stay apart") {
+  CHECK(shared(with(kSums, "+ t[7 - q // 2]", "+ t[7 - q // 2]*s[q]")) == kAsTheyAre);
+  // As alias_temporaries says, with two instances.
+  CHECK(
+      refusal(with(kSums, "+ t[7 - q // 2]", "+ t[7 - q // 2]*s[q]")) ==
+      "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
+      "four[i=0, q=0] still reads (n=1)");
+}
+
+TEST_CASE("share_local_memory: what is not a group's, or differs, stays as it is") {
+  CHECK(shared(with(kSums, "temp t: float64[8]", "temp t: float32[8]")) == kAsTheyAre);
+  CHECK(shared(with(kSums, "temp t: float64[8]", "temp t: float64[8] in local")) == kAsTheyAre);
+  CHECK(shared(with(kSums, "temp t: float64[8]", "temp t: float64[n + 8]")) == kAsTheyAre);
+  // Without work-items each is its own work-item's.
+  CHECK(shared(with(kSums, "tag i: g.0, j: l.0, k: l.0, p: l.0, q: l.0", "tag i: g.0")) ==
+        kAsTheyAre);
+  // Other groups, in other loops, may need one of them alone.
+  std::string apart = with(kSums, "domain {[i]:", "domain {[h]: 0 <= h < n}\ndomain {[i]:");
+  apart = with(apart, "tag i: g.0", "tag i: g.0, h: g.0");
+  apart = with(apart, "s[j] = a[i, j]                       {id=one, inames=i:j}",
+               "s[j] = a[h, j]                       {id=one, inames=h:j}");
+  apart = with(apart, "c[i, k] = s[15 - k]                  {id=two, inames=i:k}",
+               "c[h, k] = s[15 - k]                  {id=two, inames=h:k}");
+  CHECK(shared(apart) == kAsTheyAre);
+}
+
+TEST_CASE("share_local_memory: arrays that take turns in a loop, if told") {
+  std::string text = with(kSums, "domain {[i]:", "domain {[m]: 0 <= m < 3}\ndomain {[i]:");
+  for (const char* const at : {"=i:j", "=i:k", "=i:p", "=i:q"})
+    text = with(text, at, "=i:m" + std::string(at + 2));
+  text = with(text, "c[i, k] = s[15 - k] ", "c[i, k] = c[i, k] + m*s[15 - k] ");
+  CHECK(shared(text) == kAsTheyAre);
+  CHECK(shared(text, {{"in_loops", Value{true}}}) == kTogether);
+  // One that a later iteration needs is not written by turns with the other.
+  const std::string kept = with(text, "{id=one, ", "{id=one, if=m == 0, ");
+  CHECK(shared(kept, {{"in_loops", Value{true}}}) == kAsTheyAre);
+}
