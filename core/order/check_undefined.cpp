@@ -7,6 +7,7 @@
 #include "core/model/textual_order.h"
 #include "core/order/check_uses.h"
 #include "core/sets/budget.h"
+#include "core/sets/witness.h"
 
 namespace moonloop {
 namespace {
@@ -212,6 +213,8 @@ class UndefinedReads : public UseCheck {
     const auto wanted = elements(read, true);
     if (!wanted) return;
     Set missing = *wanted;
+    for (const Set& s : h.elements) missing = without_covered(missing, s);
+    if (yes(isl_set_plain_is_empty(missing.get()))) return;
     for (const Set& s : h.elements) missing = isl_set_subtract(missing.take(), s.copy());
     if (yes(isl_set_is_empty(missing.get()))) return;
     if (in_bounds_.count(name)) {  // for other values of parameters only: a claim says none

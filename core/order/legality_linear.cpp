@@ -63,7 +63,6 @@ bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
                                   const std::vector<std::string>& shared, std::size_t loops,
                                   const std::vector<std::string>& dims, const Set& domain,
                                   std::size_t present_loops) const {
-  if (p.commutes) return false;
   TwoInstances two;
   const auto fixed = [&](const std::string& name) {
     return !ref_->variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
@@ -78,7 +77,8 @@ bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
   std::vector<LinearForm> order;
   for (std::size_t i = 0; i < shared.size(); ++i) {
     const bool equal = std::find(p.equal.begin(), p.equal.end(), shared[i]) != p.equal.end();
-    if (!equal && i >= loops && p.a != p.b) continue;  // work-items order one statement alone
+    // Work-items order one statement alone; updates that commute differ in them.
+    if (!equal && i >= loops && p.a != p.b && !p.commutes) continue;
     auto later = apart(values[i]);
     if (!later) return false;
     if (equal)
@@ -90,9 +90,13 @@ bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
   for (std::size_t i = 0; i < present_loops; ++i) {
     auto later = apart(var(dims[i]));
     if (!later) return false;
-    distances.push_back({std::move(*later), !at_once(dims[i], false)});
+    distances.push_back({std::move(*later), !at_once(dims[i], p.commutes)});
   }
   two.take_in();
+  if (p.commutes)
+    return keeps_apart(two.proof, order, distances,
+                       present_->first(now(p.a), now(p.b)) ||
+                           combines_items(ref_->order.insn(p.a)));
   return keeps_order(std::move(two.proof), order, ref_->order.first(p.a, p.b), distances,
                      present_->first(now(p.a), now(p.b)));
 }

@@ -243,7 +243,10 @@ std::optional<LinearRows> linear_rows(const Set& s) {
     none.not_negative.push_back({{}, -1});
     return none;
   }
-  const BasicSet& b = parts[0];
+  return linear_rows(parts[0]);
+}
+
+std::optional<LinearRows> linear_rows(const BasicSet& b) {
   LinearRows out;
   out.dims = std::size_t(count(isl_basic_set_dim(b.get(), isl_dim_set)));
   out.quotients = std::size_t(count(isl_basic_set_dim(b.get(), isl_dim_div)));
@@ -342,6 +345,30 @@ bool keeps_order(LinearProof pairs, const std::vector<LinearForm>& was, bool fir
     pairs.zero(later);
   }
   return !first_was || pairs.impossible() || runs_in_order(std::move(pairs), now, first_now);
+}
+
+bool keeps_apart(const LinearProof& pairs, const std::vector<LinearForm>& was,
+                 const std::vector<LoopLag>& now, bool together) {
+  const auto apart = [&](LinearProof here) {
+    for (const LoopLag& l : now) {
+      if (here.impossible()) return true;
+      for (const std::int64_t sign : {-1, 1}) {
+        if (l.in_order) break;
+        LinearProof at_once = here;
+        at_once.not_negative(less_one(l.later, sign));
+        if (!at_once.impossible()) return false;
+      }
+      here.zero(l.later);
+    }
+    return together || here.impossible();
+  };
+  for (const LinearForm& later : was)
+    for (const std::int64_t sign : {-1, 1}) {
+      LinearProof differ = pairs;
+      differ.not_negative(less_one(later, sign));
+      if (!apart(std::move(differ))) return false;
+    }
+  return true;
 }
 
 }  // namespace moonloop

@@ -76,6 +76,8 @@ struct LinearRows {
 };
 /// Nothing for a set of several parts or with numbers beyond 62 bits.
 std::optional<LinearRows> linear_rows(const Set& s);
+/// The same for one part.
+std::optional<LinearRows> linear_rows(const BasicSet& b);
 
 /// One loop of two instances: how much later the second is along it.
 struct LoopLag {
@@ -87,5 +89,10 @@ struct LoopLag {
 /// loops `was`, and in the same iteration of these if `first_was`. True is certain.
 bool keeps_order(LinearProof pairs, const std::vector<LinearForm>& was, bool first_was,
                  const std::vector<LoopLag>& now, bool first_now);
+/// Whether every pair that meets `pairs` and differs in some of `was` runs one after the other, in
+/// either order: it differs in a loop of `now`, and the first such loop is in order. `together`: so
+/// do pairs in the same iteration of all loops. True is certain.
+bool keeps_apart(const LinearProof& pairs, const std::vector<LinearForm>& was,
+                 const std::vector<LoopLag>& now, bool together);
 
 }  // namespace moonloop
