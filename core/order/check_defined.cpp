@@ -100,6 +100,7 @@ class DefinedReads {
       if (yes(isl_set_plain_is_empty(left.get()))) return true;
       found.push_back(std::move(m));
     }
+    for (const Map& m : found) left = without_reached(left, m);  // what one of them has left
     for (Map& m : found) {
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;

@@ -204,17 +204,47 @@ class UndefinedReads : public UseCheck {
     }
   }
 
+  /// { instances -> elements }, also of those of which it is not known whether they run.
+  std::optional<Map> touched(const Use& u) {
+    if (!u.index || u.linear) return std::nullopt;
+    for (const Expr& e : *u.index)
+      if (!points_.affine(u.point, e)) return std::nullopt;
+    auto map = to_map(*u.index, points_.inames(u.point));
+    if (!map) return std::nullopt;
+    Set s = points_.instances(u.point);
+    s = drop_params(std::move(s), points_.temporaries_in(s));
+    return Map(isl_map_intersect_domain(map->take(), s.take()));
+  }
+
+  /// Whether each instance of the read surely is of an element that some instance may write.
+  bool plainly_written(const History& h, const Use& read) {
+    constexpr std::size_t kFew = 8;
+    const auto wanted = h.writes.size() <= kFew ? touched(read) : std::nullopt;
+    if (!wanted) return false;
+    Set left = isl_map_domain(wanted->copy());
+    std::vector<Map> found;
+    for (const Use& w : h.writes) {
+      auto written = touched(w);
+      if (!written) continue;
+      Map pairs = isl_map_apply_range(written->take(), isl_map_reverse(wanted->copy()));
+      left = without_reached(left, pairs);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+      found.push_back(std::move(pairs));
+    }
+    for (const Map& pairs : found) left = without_reached(left, pairs);  // what others have left
+    return yes(isl_set_plain_is_empty(left.get()));
+  }
+
   /// Every element read must be written by some instance, whenever that runs.
   void judge_elements(const std::string& name, History& h, const Use& read) {
     for (const Use& w : h.writes)
       if (w.index && !w.linear && w.point == read.point && equal(*w.index, *read.index)) return;
+    if (plainly_written(h, read)) return;
     if (!h.made) make_elements(h);
     if (h.anything) return;
     const auto wanted = elements(read, true);
     if (!wanted) return;
     Set missing = *wanted;
-    for (const Set& s : h.elements) missing = without_covered(missing, s);
-    if (yes(isl_set_plain_is_empty(missing.get()))) return;
     for (const Set& s : h.elements) missing = isl_set_subtract(missing.take(), s.copy());
     if (yes(isl_set_is_empty(missing.get()))) return;
     if (in_bounds_.count(name)) {  // for other values of parameters only: a claim says none
