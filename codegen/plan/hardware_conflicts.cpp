@@ -135,8 +135,10 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
   }
   Conflicts::Values of_items;
   for (std::size_t i = 0; i < a.size(); ++i) of_items.emplace_back(a[i], b[i]);
-  if (conflicts_.plainly_agree(x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items))
-    return std::nullopt;
+  const std::optional<bool> apart = conflicts_.plainly_agree(
+      x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
+  if (apart == true) return std::nullopt;
+  if (apart == false && !groups && !plan_.reasons && !is_claimed(x, y, "local")) return Pairs{};
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);
   if (!carried.empty()) {
     auto later = conflicts_.in_later(std::move(pairs), x, y, carried);
@@ -239,13 +241,19 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 }  // namespace
 
+bool HardwareConflicts::is_claimed(const StatementAccess& x, const StatementAccess& y,
+                                   const std::string& scope) const {
+  const Instruction &a = insn(x.insn), &b = insn(y.insn);
+  return claims_none(a, b, scope) || claims_none(b, a, scope);
+}
+
 /// `nosync` covers unknown cases, such as indirect subscripts; it is refused where a barrier is
 /// known to be needed.
 std::optional<HardwareConflicts::Pairs> HardwareConflicts::unless_claimed(
     const StatementAccess& x, const StatementAccess& y, std::optional<Pairs> pairs,
     const std::string& scope) {
+  if (!pairs || !is_claimed(x, y, scope)) return pairs;
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
-  if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
   if (!conflicts_.pairs(x, y).exact) return std::nullopt;
   refuse("needed-barrier", b.at ? b.at : a.at,
          "`{}` and `{}` are said to need no barrier between them, but {}", a.id, b.id,

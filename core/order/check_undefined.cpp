@@ -221,7 +221,8 @@ class UndefinedReads : public UseCheck {
     constexpr std::size_t kFew = 8;
     const auto wanted = h.writes.size() <= kFew ? touched(read) : std::nullopt;
     if (!wanted) return false;
-    Set left = isl_map_domain(wanted->copy());
+    Set left = points_.instances(read.point);
+    left = drop_params(std::move(left), points_.temporaries_in(left));
     std::vector<Map> found;
     for (const Use& w : h.writes) {
       auto written = touched(w);

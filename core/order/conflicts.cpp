@@ -169,19 +169,23 @@ Map Conflicts::in_different(Map pairs, const StatementAccess& x, const Statement
   return isl_map_subtract(pairs.take(), equal.take());
 }
 
-bool Conflicts::plainly_agree(const StatementAccess& x, const StatementAccess& y,
-                              const std::vector<std::string>& same, const std::string& carried,
-                              const Values& equal, const Values* also) {
+std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const StatementAccess& y,
+                                             const std::vector<std::string>& same,
+                                             const std::string& carried, const Values& equal,
+                                             const Values* also) {
   TwoInstances two;
   if (!two.add(0, dims(x.insn), instances(x.insn).all) ||
       !two.add(1, dims(y.insn), instances(y.insn).all))
-    return false;
+    return std::nullopt;
   const auto fixed = [&](const std::string& name) {
     return !variables_.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
   };
   const auto later = [&](const Expr& a, const Expr& b) -> std::optional<LinearForm> {
     const auto f = two.value(a, two.values(0), fixed), g = two.value(b, two.values(1), fixed);
-    return f && g ? weighted_sum(1, *g, -1, *f) : std::nullopt;
+    if (f && g)
+      if (auto d = weighted_sum(1, *g, -1, *f)) return d;
+    two.exact = false;
+    return std::nullopt;
   };
   for (const std::string& n : same)
     if (place(x.insn, n) >= 0 && place(y.insn, n) >= 0)
@@ -192,7 +196,7 @@ bool Conflicts::plainly_agree(const StatementAccess& x, const StatementAccess& y
   if (also)
     for (const auto& [a, b] : *also) {
       auto d = later(a, b);
-      if (!d) return false;
+      if (!d) return std::nullopt;
       apart.push_back(std::move(*d));
     }
   two.meet(x, two.values(0), y, two.values(1), variables_, fixed);
@@ -202,7 +206,12 @@ bool Conflicts::plainly_agree(const StatementAccess& x, const StatementAccess& y
       --d->constant;
       two.proof.not_negative(*d);
     }
-  return also ? keeps_apart(two.proof, apart, {}, false) : two.proof.impossible();
+  std::optional<bool> agree = true;
+  if (also)
+    agree = keeps_apart(two.proof, apart, {}, false);
+  else if (!two.proof.impossible())
+    agree = two.proof.possible() ? std::optional(false) : std::nullopt;
+  return two.exact || agree == true ? agree : std::nullopt;
 }
 
 bool plainly_apart(const Exprs& a, const Exprs& b) {

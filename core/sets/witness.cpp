@@ -230,6 +230,7 @@ class WitnessSearch {
     const Sum* best = nullptr;
     std::pair<bool, std::size_t> least;
     std::size_t unknown = 0;
+    std::optional<std::size_t> remainder_of;
     for (const Sum& s : zero_) {
       const std::vector<std::size_t> all = unknowns_of(s);
       if (all.empty()) continue;
@@ -243,10 +244,13 @@ class WitnessSearch {
       // One that has bounds and a remainder: those are bounds of the quotient.
       const std::size_t smallest = *std::min_element(all.begin(), all.end(), less);
       if (now == std::pair(true, std::size_t{2}) && std::abs(at(s, smallest)) == 1)
-        unknown = smallest;
+        remainder_of = std::exchange(unknown, smallest);
+      else
+        remainder_of.reset();
     }
     if (!best) return false;
     put(unknown, solved(*best, unknown));
+    if (remainder_of) counts_.push_back(*remainder_of);
     return true;
   }
 
@@ -274,6 +278,13 @@ class WitnessSearch {
       return b.unknown != first.unknown || b.others > first.others;
     });
     std::vector<Sum> tried;
+    const auto attempt = [&](WitnessSearch then, const Sum& value) -> std::optional<WitnessSearch> {
+      if (std::find(tried.begin(), tried.end(), value) != tried.end() || tries-- <= 0)
+        return std::nullopt;
+      tried.push_back(value);
+      then.put(first.unknown, value);
+      return then.search(tries);
+    };
     for (const Bound& b : bounds) {
       WitnessSearch then = *this;
       // c*u + s >= 0: at least -s/c, rounded up; with a negative c, at most s/-c, rounded down.
@@ -281,12 +292,11 @@ class WitnessSearch {
       Sum sum = *b.sum;
       if (c > 0) sum[0] -= c - 1;
       const Sum value = then.solved(sum, b.unknown);
-      if (std::find(tried.begin(), tried.end(), value) != tried.end()) continue;
-      if (tries-- <= 0) return std::nullopt;
-      tried.push_back(value);
-      then.put(b.unknown, value);
-      if (auto found = then.search(tries)) return found;
+      if (auto found = attempt(std::move(then), value)) return found;
     }
+    if (std::find(counts_.begin(), counts_.end(), first.unknown) != counts_.end())
+      for (const std::int64_t few : {0, 1, -1})  // what is nearest with that remainder
+        if (auto found = attempt(*this, {few})) return found;
     return std::nullopt;
   }
 
@@ -302,6 +312,7 @@ class WitnessSearch {
   std::vector<Kind> kinds_;             // by variable
   std::vector<std::size_t> in_facts_;   // their numbers there, of those that are known
   std::vector<Sum> zero_, not_negative_;  // still to be met
+  std::vector<std::size_t> counts_;       // of periods, in unknowns of which remainders are known
   std::size_t own_ = 0;                   // variables that a condition may have
   std::optional<LinearForm> where_;       // the condition
 };
@@ -343,8 +354,10 @@ BasicSet where_negative(const BasicSet& b, const LinearForm& f) {
   return isl_basic_set_add_constraint(b.copy(), c.take());
 }
 
-Set without(const Set& s, const Set& whole) {
-  const std::vector<BasicSet> by = parts_of(whole);
+}  // namespace
+
+Set without_reached(const Set& s, const Map& pairs) {
+  const std::vector<BasicSet> by = parts_of(Set(isl_map_wrap(pairs.copy())));
   if (by.empty() || by.size() > kMostParts) return s;
   std::vector<LinearRows> rows;
   for (const BasicSet& b : by)
@@ -367,13 +380,5 @@ Set without(const Set& s, const Set& whole) {
   }
   return out;
 }
-
-}  // namespace
-
-Set without_reached(const Set& s, const Map& pairs) {
-  return without(s, Set(isl_map_wrap(pairs.copy())));
-}
-
-Set without_covered(const Set& s, const Set& by) { return without(s, by); }
 
 }  // namespace moonloop

@@ -16,7 +16,5 @@ namespace moonloop {
 ///
 /// Cost: by part of both, some proofs for each constraint of the pairs.
 Set without_reached(const Set& s, const Map& pairs);
-/// The same of those that are within another set.
-Set without_covered(const Set& s, const Set& by);
 
 }  // namespace moonloop
