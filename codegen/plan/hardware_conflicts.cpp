@@ -135,8 +135,8 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
   }
   Conflicts::Values of_items;
   for (std::size_t i = 0; i < a.size(); ++i) of_items.emplace_back(a[i], b[i]);
-  const std::optional<bool> apart = conflicts_.plainly_agree(
-      x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
+  const std::optional<bool> apart =
+      conflicts_.plainly_agree(x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
   if (apart == true) return std::nullopt;
   if (apart == false && !groups && !plan_.reasons && !is_claimed(x, y, "local")) return Pairs{};
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);

@@ -42,10 +42,10 @@ class Conflicts {
 
   /// Values that two instances have.
   using Values = std::vector<std::pair<Expr, Expr>>;
-  /// Whether linear constraints show without isl that all of the pairs in equal iterations of `same`
-  /// and a later one of `carried`, where that is not empty, in which both values of each of `equal`
-  /// agree, agree in those of `also` as well; null: that there are no such pairs. Certain, or
-  /// nothing.
+  /// Whether linear constraints show without isl that all of the pairs in equal iterations of
+  /// `same` and a later one of `carried`, where that is not empty, in which both values of each of
+  /// `equal` agree, agree in those of `also` as well; null: that there are no such pairs. Certain,
+  /// or nothing.
   std::optional<bool> plainly_agree(const StatementAccess& x, const StatementAccess& y,
                                     const std::vector<std::string>& same,
                                     const std::string& carried, const Values& equal,

@@ -60,12 +60,9 @@ bool Legality::plainly_kept(const Pair& p) const {
       .value_or(false);
 }
 
-std::optional<bool> Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
-                                                 const std::vector<std::string>& shared,
-                                                 std::size_t loops,
-                                                 const std::vector<std::string>& dims,
-                                                 const Set& domain,
-                                                 std::size_t present_loops) const {
+std::optional<bool> Legality::nest_plainly_keeps(
+    const Pair& p, const Exprs& values, const std::vector<std::string>& shared, std::size_t loops,
+    const std::vector<std::string>& dims, const Set& domain, std::size_t present_loops) const {
   TwoInstances two;
   const auto fixed = [&](const std::string& name) {
     return !ref_->variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
@@ -98,10 +95,9 @@ std::optional<bool> Legality::nest_plainly_keeps(const Pair& p, const Exprs& val
   two.take_in();
   const bool first = present_->first(now(p.a), now(p.b));
   const std::optional<bool> kept =
-      p.commutes ? keeps_apart(two.proof, order, distances,
-                               first || combines_items(ref_->order.insn(p.a)))
-                 : keeps_order(std::move(two.proof), order, ref_->order.first(p.a, p.b), distances,
-                               first);
+      p.commutes
+          ? keeps_apart(two.proof, order, distances, first || combines_items(ref_->order.insn(p.a)))
+          : keeps_order(std::move(two.proof), order, ref_->order.first(p.a, p.b), distances, first);
   return two.exact || kept == true ? kept : std::nullopt;
 }
 

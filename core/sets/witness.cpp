@@ -184,8 +184,7 @@ class WitnessSearch {
         if (factor == 0) continue;
         s.resize(std::max(s.size(), value.size()), 0);
         s[unknown + 1] = 0;
-        for (std::size_t i = 0; i < value.size(); ++i)
-          s[i] = limit(s[i] + factor * value[i]);
+        for (std::size_t i = 0; i < value.size(); ++i) s[i] = limit(s[i] + factor * value[i]);
       }
   }
 
@@ -309,8 +308,8 @@ class WitnessSearch {
   }
 
   LinearProof facts_;
-  std::vector<Kind> kinds_;             // by variable
-  std::vector<std::size_t> in_facts_;   // their numbers there, of those that are known
+  std::vector<Kind> kinds_;               // by variable
+  std::vector<std::size_t> in_facts_;     // their numbers there, of those that are known
   std::vector<Sum> zero_, not_negative_;  // still to be met
   std::vector<std::size_t> counts_;       // of periods, in unknowns of which remainders are known
   std::size_t own_ = 0;                   // variables that a condition may have
@@ -327,9 +326,8 @@ std::optional<WitnessSearch::Found> reached(const LinearRows& part, const Linear
     numbers.push_back(d < first ? search.add_unknown() : d - first);
   for (const std::string& p : whole.params) {
     const auto it = std::find(part.params.begin(), part.params.end(), p);
-    numbers.push_back(it == part.params.end()
-                          ? search.add_known()
-                          : part.dims + std::size_t(it - part.params.begin()));
+    numbers.push_back(it == part.params.end() ? search.add_known()
+                                              : part.dims + std::size_t(it - part.params.begin()));
   }
   for (std::size_t q = 0; q < whole.quotients; ++q) numbers.push_back(search.add_unknown());
   for (const bool equality : {true, false})
@@ -343,8 +341,8 @@ std::optional<WitnessSearch::Found> reached(const LinearRows& part, const Linear
 /// Those points of `b` where the form, over its dimensions and parameters, is negative.
 BasicSet where_negative(const BasicSet& b, const LinearForm& f) {
   const int dims = count(isl_basic_set_dim(b.get(), isl_dim_set));
-  Constraint c = isl_constraint_alloc_inequality(
-      isl_local_space_from_space(isl_basic_set_get_space(b.get())));
+  Constraint c =
+      isl_constraint_alloc_inequality(isl_local_space_from_space(isl_basic_set_get_space(b.get())));
   for (const auto& [v, factor] : f.terms) {
     const bool is_dim = v < std::size_t(dims);
     c = isl_constraint_set_coefficient_si(c.take(), is_dim ? isl_dim_set : isl_dim_param,
