@@ -6,6 +6,7 @@
 #include "core/model/external.h"
 #include "core/model/textual_order.h"
 #include "core/order/check_uses.h"
+#include "core/order/order.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
 
@@ -216,6 +217,15 @@ class UndefinedReads : public UseCheck {
     return Map(isl_map_intersect_domain(map->take(), s.take()));
   }
 
+  /// Those of the pairs in which the loops that both uses are in have the same values.
+  Map in_equal_iterations(Map pairs, const Use& w, const Use& r) {
+    const auto &a = points_.inames(w.point), &b = points_.inames(r.point);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (const auto at = std::find(b.begin(), b.end(), a[i]); at != b.end())
+        pairs = equate(std::move(pairs), i, std::size_t(at - b.begin()));
+    return pairs;
+  }
+
   /// Whether each instance of the read surely is of an element that some instance may write.
   bool plainly_written(const History& h, const Use& read) {
     constexpr std::size_t kFew = 8;
@@ -228,7 +238,8 @@ class UndefinedReads : public UseCheck {
       auto written = touched(w);
       if (!written) continue;
       Map pairs = isl_map_apply_range(written->take(), isl_map_reverse(wanted->copy()));
-      left = without_reached(left, pairs);
+      left = without_reached(left, in_equal_iterations(pairs, w, read));
+      if (!yes(isl_set_plain_is_empty(left.get()))) left = without_reached(left, pairs);
       if (yes(isl_set_plain_is_empty(left.get()))) return true;
       found.push_back(std::move(pairs));
     }
