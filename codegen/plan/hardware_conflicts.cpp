@@ -127,6 +127,18 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
       anywhere = true;
   }
   if (!anywhere && a.empty()) return std::nullopt;  // there is one work-item (group)
+  Conflicts::Values in_one_group;
+  for (const Axis& axis : axes_) {
+    if (groups || !axis.group) continue;
+    const Expr p = position(x.insn, axis), q = position(y.insn, axis);
+    if (p && q) in_one_group.emplace_back(p, q);
+  }
+  Conflicts::Values of_items;
+  for (std::size_t i = 0; i < a.size(); ++i) of_items.emplace_back(a[i], b[i]);
+  const std::optional<bool> apart =
+      conflicts_.plainly_agree(x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
+  if (apart == true) return std::nullopt;
+  if (apart == false && !groups && !plan_.reasons && !is_claimed(x, y, "local")) return Pairs{};
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);
   if (!carried.empty()) {
     auto later = conflicts_.in_later(std::move(pairs), x, y, carried);
@@ -138,13 +150,9 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
     if (!at_x || !at_y) return std::nullopt;
     return Map(isl_map_apply_range(at_x->copy(), isl_map_reverse(at_y->copy())));
   };
-  if (!groups)  // in the same group
-    for (const Axis& axis : axes_) {
-      const Expr p = position(x.insn, axis), q = position(y.insn, axis);
-      if (!axis.group || !p || !q) continue;
-      if (const auto equal = pairs_with_equal({p}, {q}))
-        pairs = isl_map_intersect(pairs.take(), equal->copy());
-    }
+  for (const auto& [p, q] : in_one_group)
+    if (const auto equal = pairs_with_equal({p}, {q}))
+      pairs = isl_map_intersect(pairs.take(), equal->copy());
   if (groups) pairs = not_on_trust(x, y, std::move(pairs));
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
   if (anywhere) return Pairs{std::move(pairs), {}};
@@ -233,13 +241,19 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 }  // namespace
 
+bool HardwareConflicts::is_claimed(const StatementAccess& x, const StatementAccess& y,
+                                   const std::string& scope) const {
+  const Instruction &a = insn(x.insn), &b = insn(y.insn);
+  return claims_none(a, b, scope) || claims_none(b, a, scope);
+}
+
 /// `nosync` covers unknown cases, such as indirect subscripts; it is refused where a barrier is
 /// known to be needed.
 std::optional<HardwareConflicts::Pairs> HardwareConflicts::unless_claimed(
     const StatementAccess& x, const StatementAccess& y, std::optional<Pairs> pairs,
     const std::string& scope) {
+  if (!pairs || !is_claimed(x, y, scope)) return pairs;
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
-  if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
   if (!conflicts_.pairs(x, y).exact) return std::nullopt;
   refuse("needed-barrier", b.at ? b.at : a.at,
          "`{}` and `{}` are said to need no barrier between them, but {}", a.id, b.id,

@@ -37,7 +37,8 @@ class HardwareConflicts {
   void in_kernel(const LaunchPlan& launch);
 
   /// Instances of two accesses: those `in` the one relation that are not in the other, if there is
-  /// one. That there are some is known; the difference takes much longer.
+  /// one. That there are some is known; the difference takes much longer. Null where nobody asks
+  /// which they are: the plan gives no reasons and no claim speaks against them.
   struct Pairs {
     Map in, but;
 
@@ -75,6 +76,9 @@ class HardwareConflicts {
   std::optional<Pairs> across(const StatementAccess& x, const StatementAccess& y,
                               const std::vector<std::string>& same, const std::string& carried,
                               bool groups);
+  /// Whether some statement says that it needs no synchronization with the other one.
+  bool is_claimed(const StatementAccess& x, const StatementAccess& y,
+                  const std::string& scope) const;
   /// The iname's number on the axis, 0 where only the first runs it, null where all do.
   Expr position(int insn, const Axis& axis) const;
   /// Without those in two groups for which somebody vouches.

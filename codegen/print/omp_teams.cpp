@@ -110,6 +110,7 @@ class Waits {
     if (x.variable != y.variable || (!x.write && !y.write) || plainly_apart(x, y)) return false;
     if (x.index.empty() || y.index.empty()) return true;
     if (!conflicts_) conflicts_.emplace(plan_.kernel);
+    if (const auto known = conflicts_->plainly_agree(x, y, outer_, {}, {}, nullptr)) return !*known;
     bool apart = false;
     questions_.ask([&] {
       const Map met = conflicts_->in_equal(conflicts_->pairs(x, y).all, x, y, outer_);

@@ -7,6 +7,7 @@
 #include "core/order/order_reference.h"
 #include "core/order/question.h"
 #include "core/sets/budget.h"
+#include "core/sets/witness.h"
 
 // Elements of temporaries that are read before the kernel, in its own order, has written them.
 namespace moonloop {
@@ -87,6 +88,7 @@ class DefinedReads {
     const IslBudget budget(kReadOperations);
     auto [left, exact] = o_.domain(read.insn);
     if (!exact) return false;
+    std::vector<Map> found;  // { writes -> reads that find what they wrote }
     for (const AccessAt& w : all) {
       if (!r_.at(w).write) continue;
       auto [m, certain] = conflict_map(o_.kernel(), r_.variables, r_.at(w), o_.dims(w.insn),
@@ -94,6 +96,12 @@ class DefinedReads {
       if (!certain) return false;  // it may be that one
       m = isl_map_intersect(m.take(), o_.before(w.insn, read.insn, is_never_parallel).take());
       m = isl_map_intersect_domain(m.take(), o_.domain(w.insn).all.take());
+      left = without_reached(left, m);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+      found.push_back(std::move(m));
+    }
+    for (const Map& m : found) left = without_reached(left, m);  // what one of them has left
+    for (Map& m : found) {
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }

@@ -6,7 +6,9 @@
 #include "core/model/external.h"
 #include "core/model/textual_order.h"
 #include "core/order/check_uses.h"
+#include "core/order/order.h"
 #include "core/sets/budget.h"
+#include "core/sets/witness.h"
 
 namespace moonloop {
 namespace {
@@ -203,10 +205,53 @@ class UndefinedReads : public UseCheck {
     }
   }
 
+  /// { instances -> elements }, also of those of which it is not known whether they run.
+  std::optional<Map> touched(const Use& u) {
+    if (!u.index || u.linear) return std::nullopt;
+    for (const Expr& e : *u.index)
+      if (!points_.affine(u.point, e)) return std::nullopt;
+    auto map = to_map(*u.index, points_.inames(u.point));
+    if (!map) return std::nullopt;
+    Set s = points_.instances(u.point);
+    s = drop_params(std::move(s), points_.temporaries_in(s));
+    return Map(isl_map_intersect_domain(map->take(), s.take()));
+  }
+
+  /// Those of the pairs in which the loops that both uses are in have the same values.
+  Map in_equal_iterations(Map pairs, const Use& w, const Use& r) {
+    const auto &a = points_.inames(w.point), &b = points_.inames(r.point);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (const auto at = std::find(b.begin(), b.end(), a[i]); at != b.end())
+        pairs = equate(std::move(pairs), i, std::size_t(at - b.begin()));
+    return pairs;
+  }
+
+  /// Whether each instance of the read surely is of an element that some instance may write.
+  bool plainly_written(const History& h, const Use& read) {
+    constexpr std::size_t kFew = 8;
+    const auto wanted = h.writes.size() <= kFew ? touched(read) : std::nullopt;
+    if (!wanted) return false;
+    Set left = points_.instances(read.point);
+    left = drop_params(std::move(left), points_.temporaries_in(left));
+    std::vector<Map> found;
+    for (const Use& w : h.writes) {
+      auto written = touched(w);
+      if (!written) continue;
+      Map pairs = isl_map_apply_range(written->take(), isl_map_reverse(wanted->copy()));
+      left = without_reached(left, in_equal_iterations(pairs, w, read));
+      if (!yes(isl_set_plain_is_empty(left.get()))) left = without_reached(left, pairs);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+      found.push_back(std::move(pairs));
+    }
+    for (const Map& pairs : found) left = without_reached(left, pairs);  // what others have left
+    return yes(isl_set_plain_is_empty(left.get()));
+  }
+
   /// Every element read must be written by some instance, whenever that runs.
   void judge_elements(const std::string& name, History& h, const Use& read) {
     for (const Use& w : h.writes)
       if (w.index && !w.linear && w.point == read.point && equal(*w.index, *read.index)) return;
+    if (plainly_written(h, read)) return;
     if (!h.made) make_elements(h);
     if (h.anything) return;
     const auto wanted = elements(read, true);

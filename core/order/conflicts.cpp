@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/mixed_radix.h"
+#include "core/order/two_instances.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -166,6 +167,51 @@ Map Conflicts::in_different(Map pairs, const StatementAccess& x, const Statement
   // Of few constraints: isl subtracts them one by one.
   Map equal = in_equal(isl_map_universe(isl_map_get_space(pairs.get())), x, y, names);
   return isl_map_subtract(pairs.take(), equal.take());
+}
+
+std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const StatementAccess& y,
+                                             const std::vector<std::string>& same,
+                                             const std::string& carried, const Values& equal,
+                                             const Values* also) {
+  TwoInstances two;
+  if (!two.add(0, dims(x.insn), instances(x.insn).all) ||
+      !two.add(1, dims(y.insn), instances(y.insn).all))
+    return std::nullopt;
+  const auto fixed = [&](const std::string& name) {
+    return !variables_.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
+  };
+  const auto later = [&](const Expr& a, const Expr& b) -> std::optional<LinearForm> {
+    const auto f = two.value(a, two.values(0), fixed), g = two.value(b, two.values(1), fixed);
+    if (f && g)
+      if (auto d = weighted_sum(1, *g, -1, *f)) return d;
+    two.exact = false;
+    return std::nullopt;
+  };
+  for (const std::string& n : same)
+    if (place(x.insn, n) >= 0 && place(y.insn, n) >= 0)
+      if (const auto d = later(var(n), var(n))) two.proof.zero(*d);
+  for (const auto& [a, b] : equal)
+    if (const auto d = later(a, b)) two.proof.zero(*d);
+  std::vector<LinearForm> apart;
+  if (also)
+    for (const auto& [a, b] : *also) {
+      auto d = later(a, b);
+      if (!d) return std::nullopt;
+      apart.push_back(std::move(*d));
+    }
+  two.meet(x, two.values(0), y, two.values(1), variables_, fixed);
+  two.take_in();
+  if (!carried.empty())
+    if (auto d = later(var(carried), var(carried))) {
+      --d->constant;
+      two.proof.not_negative(*d);
+    }
+  std::optional<bool> agree = true;
+  if (also)
+    agree = keeps_apart(two.proof, apart, {}, false);
+  else if (!two.proof.impossible())
+    agree = two.proof.possible() ? std::optional(false) : std::nullopt;
+  return two.exact || agree == true ? agree : std::nullopt;
 }
 
 bool plainly_apart(const Exprs& a, const Exprs& b) {

@@ -40,6 +40,17 @@ class Conflicts {
   Map in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
                    const std::vector<std::string>& names) const;
 
+  /// Values that two instances have.
+  using Values = std::vector<std::pair<Expr, Expr>>;
+  /// Whether linear constraints show without isl that all of the pairs in equal iterations of
+  /// `same` and a later one of `carried`, where that is not empty, in which both values of each of
+  /// `equal` agree, agree in those of `also` as well; null: that there are no such pairs. Certain,
+  /// or nothing.
+  std::optional<bool> plainly_agree(const StatementAccess& x, const StatementAccess& y,
+                                    const std::vector<std::string>& same,
+                                    const std::string& carried, const Values& equal,
+                                    const Values* also);
+
   /// Whether elements with the subscripts `index` are equal only where the inames `names` are: each
   /// of these is a subscript, or a digit of one, as of `16*i_outer + i_inner`. Without isl.
   bool tells(const Exprs& index, const std::vector<std::string>& names);

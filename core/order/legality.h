@@ -137,11 +137,11 @@ class Legality {
   /// Whether the constraints of the pair, without isl, show that it keeps its order. False says
   /// nothing.
   bool plainly_kept(const Pair& p) const;
-  /// The same for nest_keeps.
-  bool nest_plainly_keeps(const Pair& p, const Exprs& values,
-                          const std::vector<std::string>& shared, std::size_t loops,
-                          const std::vector<std::string>& dims, const Set& domain,
-                          std::size_t present_loops) const;
+  /// The answer of nest_keeps where it is certain.
+  std::optional<bool> nest_plainly_keeps(const Pair& p, const Exprs& values,
+                                         const std::vector<std::string>& shared, std::size_t loops,
+                                         const std::vector<std::string>& dims, const Set& domain,
+                                         std::size_t present_loops) const;
 
   // legality_exact.cpp
   /// The points of the loops and work-items around statement `s` of `order`, either of the two.

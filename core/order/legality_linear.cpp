@@ -56,20 +56,19 @@ bool Legality::plainly_kept(const Pair& p) const {
   if (p.x) two.meet(*p.x, origins[0], *p.y, origins[1], ref_->variables, fixed);
   two.take_in();
   return keeps_order(std::move(two.proof), order, was.first(p.a, p.b), distances,
-                     is.first(today[0], today[1]));
+                     is.first(today[0], today[1]))
+      .value_or(false);
 }
 
-bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
-                                  const std::vector<std::string>& shared, std::size_t loops,
-                                  const std::vector<std::string>& dims, const Set& domain,
-                                  std::size_t present_loops) const {
-  if (p.commutes) return false;
+std::optional<bool> Legality::nest_plainly_keeps(
+    const Pair& p, const Exprs& values, const std::vector<std::string>& shared, std::size_t loops,
+    const std::vector<std::string>& dims, const Set& domain, std::size_t present_loops) const {
   TwoInstances two;
   const auto fixed = [&](const std::string& name) {
     return !ref_->variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
   };
   for (int side = 0; side < 2; ++side)
-    if (!two.add(side, dims, domain)) return false;
+    if (!two.add(side, dims, domain)) return std::nullopt;
   const auto apart = [&](const Expr& e) -> std::optional<LinearForm> {
     const auto first = two.value(e, two.values(0), fixed),
                second = two.value(e, two.values(1), fixed);
@@ -78,9 +77,10 @@ bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
   std::vector<LinearForm> order;
   for (std::size_t i = 0; i < shared.size(); ++i) {
     const bool equal = std::find(p.equal.begin(), p.equal.end(), shared[i]) != p.equal.end();
-    if (!equal && i >= loops && p.a != p.b) continue;  // work-items order one statement alone
+    // Work-items order one statement alone; updates that commute differ in them.
+    if (!equal && i >= loops && p.a != p.b && !p.commutes) continue;
     auto later = apart(values[i]);
-    if (!later) return false;
+    if (!later) return std::nullopt;
     if (equal)
       two.proof.zero(*later);
     else
@@ -89,12 +89,16 @@ bool Legality::nest_plainly_keeps(const Pair& p, const Exprs& values,
   std::vector<LoopLag> distances;
   for (std::size_t i = 0; i < present_loops; ++i) {
     auto later = apart(var(dims[i]));
-    if (!later) return false;
-    distances.push_back({std::move(*later), !at_once(dims[i], false)});
+    if (!later) return std::nullopt;
+    distances.push_back({std::move(*later), !at_once(dims[i], p.commutes)});
   }
   two.take_in();
-  return keeps_order(std::move(two.proof), order, ref_->order.first(p.a, p.b), distances,
-                     present_->first(now(p.a), now(p.b)));
+  const bool first = present_->first(now(p.a), now(p.b));
+  const std::optional<bool> kept =
+      p.commutes
+          ? keeps_apart(two.proof, order, distances, first || combines_items(ref_->order.insn(p.a)))
+          : keeps_order(std::move(two.proof), order, ref_->order.first(p.a, p.b), distances, first);
+  return two.exact || kept == true ? kept : std::nullopt;
 }
 
 }  // namespace moonloop

@@ -244,7 +244,7 @@ class Fission {
       order.push_back(std::move(*f));
     }
     two.take_in();
-    return keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
+    return keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false) == true;
   }
 
   /// The present instances of a statement and those of the reference that they are.

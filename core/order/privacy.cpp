@@ -7,6 +7,7 @@
 #include "core/order/first_write.h"
 #include "core/order/order_reference.h"
 #include "core/sets/budget.h"
+#include "core/sets/witness.h"
 
 /// Which iterations of the reference keep a temporary to themselves: those in which each read finds
 /// what was written in the same one.
@@ -613,6 +614,7 @@ class Privacy {
     const RunOrder& o = r_.order;
     Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
+    std::vector<Map> found;  // { writes -> reads that find what they wrote }
     for (const AccessAt& w : nearest_writes(read, field)) {
       ApproximateMap m{universal_map(o.dims(w.insn), o.dims(read.insn))};
       if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
@@ -621,7 +623,12 @@ class Privacy {
       if (!m.exact) continue;
       m = data.running(isl_map_intersect(m.all.take(), ahead(w, read).take()), w.insn, read.insn);
       if (!m.exact) continue;
-      left = isl_set_subtract(left.take(), isl_map_range(m.all.take()));
+      left = without_reached(left, m.all);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+      found.push_back(std::move(m.all));
+    }
+    for (Map& m : found) {
+      left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);

@@ -18,6 +18,7 @@ namespace moonloop {
 class TwoInstances {
  public:
   LinearProof proof;
+  bool exact = true;  // false: something was left out, so pairs that are found need not be there
 
   /// A new instance over `dims`, in the set; false: its constraints are not linear.
   bool add(int side, const std::vector<std::string>& dims, const Set& points) {
@@ -95,12 +96,20 @@ class TwoInstances {
   template <class Fixed>
   void meet(const Access& x, const Names& at_x, const Access& y, const Names& at_y,
             const Variables& variables, const Fixed& fixed) {
-    if (flat_of(x.index) || flat_of(y.index) || x.index.size() != y.index.size()) return;
+    if (flat_of(x.index) || flat_of(y.index) || x.index.size() != y.index.size()) {
+      exact = false;
+      return;
+    }
     for (std::size_t axis = 0; axis < x.index.size(); ++axis) {
-      if (!is_fixed(x.index[axis], variables) || !is_fixed(y.index[axis], variables)) continue;
-      const auto f = value(x.index[axis], at_x, fixed), g = value(y.index[axis], at_y, fixed);
-      if (!f || !g) continue;
-      if (auto apart = weighted_sum(1, *g, -1, *f)) proof.zero(*apart);
+      std::optional<LinearForm> apart;
+      if (is_fixed(x.index[axis], variables) && is_fixed(y.index[axis], variables)) {
+        const auto f = value(x.index[axis], at_x, fixed), g = value(y.index[axis], at_y, fixed);
+        if (f && g) apart = weighted_sum(1, *g, -1, *f);
+      }
+      if (apart)
+        proof.zero(*apart);
+      else
+        exact = false;
     }
   }
 
@@ -118,12 +127,14 @@ class TwoInstances {
     it->second = proof.add_variable();
     const LinearForm quotient{{{it->second, 1}}, 0};
     auto rest = weighted_sum(1, f, -by, quotient);  // 0 … by-1
-    if (!rest) return it->second;                   // without a bound: that proves less
-    later_.push_back({false, *rest});
-    if (auto least = weighted_sum(-1, *rest, 0, {})) {
-      least->constant += by - 1;
-      later_.push_back({false, std::move(*least)});
+    auto least = rest ? weighted_sum(-1, *rest, 0, {}) : std::nullopt;
+    if (!least) {
+      exact = false;
+      return it->second;
     }
+    least->constant += by - 1;
+    later_.push_back({false, std::move(*rest)});
+    later_.push_back({false, std::move(*least)});
     return it->second;
   }
 

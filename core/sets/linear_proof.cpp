@@ -231,6 +231,26 @@ bool LinearProof::impossible() {
   return false;
 }
 
+bool LinearProof::possible() {
+  int corners = 16;
+  return possible(corners);
+}
+
+bool LinearProof::possible(int& corners) {
+  if (corners-- <= 0 || impossible() || lost_) return false;
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const Line& l = lines_[i];
+    if (l.constant % l.divisor == 0 || names_of_lines_[i] >= kSlacks) continue;
+    const std::size_t variable = names_of_lines_[i];  // not an integer: at least, or at most
+    const std::int64_t below = floor_div(l.constant, l.divisor);
+    LinearProof more = *this, less = *this;
+    more.not_negative({{{variable, 1}}, -below - 1});
+    less.not_negative({{{variable, -1}}, below});
+    return more.possible(corners) || less.possible(corners);
+  }
+  return true;
+}
+
 // ---- Rows of a set
 // --------------------------------------------------------------------------------
 
@@ -243,7 +263,10 @@ std::optional<LinearRows> linear_rows(const Set& s) {
     none.not_negative.push_back({{}, -1});
     return none;
   }
-  const BasicSet& b = parts[0];
+  return linear_rows(parts[0]);
+}
+
+std::optional<LinearRows> linear_rows(const BasicSet& b) {
   LinearRows out;
   out.dims = std::size_t(count(isl_basic_set_dim(b.get(), isl_dim_set)));
   out.quotients = std::size_t(count(isl_basic_set_dim(b.get(), isl_dim_div)));
@@ -306,42 +329,77 @@ void add_directions(LinearProof& pairs, const std::vector<LoopLag>& loops) {
     }
 }
 
+/// Whether none meets the constraints, where that is certain.
+std::optional<bool> is_empty(LinearProof& pairs) {
+  if (pairs.impossible()) return true;
+  return pairs.possible() ? std::optional(false) : std::nullopt;
+}
+
 /// Whether all that meets `pairs` is in order along the loops.
-bool plainly_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool first) {
+std::optional<bool> plainly_in_order(LinearProof pairs, const std::vector<LoopLag>& loops,
+                                     bool first) {
+  if (pairs.impossible()) return true;
   for (const LoopLag& l : loops) {
     LinearProof earlier = pairs;
     earlier.not_negative(less_one(l.later, -1));
-    if (!earlier.impossible()) return false;
+    if (const auto none = is_empty(earlier); !none || !*none) return none;
     if (!l.in_order) {
       LinearProof at_once = pairs;
       at_once.not_negative(less_one(l.later, 1));
-      if (!at_once.impossible()) return false;
+      if (const auto none = is_empty(at_once); !none || !*none) return none;
     }
     pairs.zero(l.later);
     if (pairs.impossible()) return true;
   }
-  return first;
+  return first ? std::optional(true) : is_empty(pairs);
 }
 
-bool runs_in_order(LinearProof pairs, const std::vector<LoopLag>& loops, bool first) {
-  if (plainly_in_order(pairs, loops, first)) return true;
-  if (loops.empty()) return false;
+std::optional<bool> runs_in_order(LinearProof pairs, const std::vector<LoopLag>& loops,
+                                  bool first) {
+  if (const auto known = plainly_in_order(pairs, loops, first)) return known;
+  if (loops.empty()) return std::nullopt;
   add_directions(pairs, loops);
   return plainly_in_order(std::move(pairs), loops, first);
 }
 
 }  // namespace
 
-bool keeps_order(LinearProof pairs, const std::vector<LinearForm>& was, bool first_was,
-                 const std::vector<LoopLag>& now, bool first_now) {
+std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LinearForm>& was,
+                                bool first_was, const std::vector<LoopLag>& now, bool first_now) {
   for (const LinearForm& later : was) {
     if (pairs.impossible()) return true;
     LinearProof here = pairs;
     here.not_negative(less_one(later, 1));
-    if (!here.impossible() && !runs_in_order(std::move(here), now, first_now)) return false;
+    if (const auto kept = runs_in_order(std::move(here), now, first_now); !kept || !*kept)
+      return kept;
     pairs.zero(later);
   }
-  return !first_was || pairs.impossible() || runs_in_order(std::move(pairs), now, first_now);
+  if (!first_was || pairs.impossible()) return true;
+  return runs_in_order(std::move(pairs), now, first_now);
+}
+
+std::optional<bool> keeps_apart(const LinearProof& pairs, const std::vector<LinearForm>& was,
+                                const std::vector<LoopLag>& now, bool together) {
+  const auto apart = [&](LinearProof here) -> std::optional<bool> {
+    for (const LoopLag& l : now) {
+      if (here.impossible()) return true;
+      for (const std::int64_t sign : {-1, 1}) {
+        if (l.in_order) break;
+        LinearProof at_once = here;
+        at_once.not_negative(less_one(l.later, sign));
+        if (const auto none = is_empty(at_once); !none || !*none) return none;
+      }
+      here.zero(l.later);
+    }
+    return together ? std::optional(true) : is_empty(here);
+  };
+  for (const LinearForm& later : was)
+    for (const std::int64_t sign : {-1, 1}) {
+      LinearProof differ = pairs;
+      differ.not_negative(less_one(later, sign));
+      if (const auto kept = apart(std::move(differ)); !kept || !*kept) return kept;
+    }
+  return true;
 }
 
 }  // namespace moonloop

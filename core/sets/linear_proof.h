@@ -40,6 +40,9 @@ class LinearProof {
 
   /// Whether no integers meet the constraints. True is certain; false says nothing.
   bool impossible();
+  /// Whether some do: those of the corner that the simplex method ends at, or of one near it. True
+  /// is certain.
+  bool possible();
 
  private:
   /// `divisor * the variable == constant + coefficients * columns`.
@@ -58,6 +61,7 @@ class LinearProof {
   void add_line(Line line);
   void pivot(std::size_t line, std::size_t column);
   std::optional<std::size_t> violated() const;
+  bool possible(int& corners);
 
   std::vector<Line> lines_;
   std::vector<Place> variables_;                                // those of the constraints
@@ -76,6 +80,8 @@ struct LinearRows {
 };
 /// Nothing for a set of several parts or with numbers beyond 62 bits.
 std::optional<LinearRows> linear_rows(const Set& s);
+/// The same for one part.
+std::optional<LinearRows> linear_rows(const BasicSet& b);
 
 /// One loop of two instances: how much later the second is along it.
 struct LoopLag {
@@ -84,8 +90,14 @@ struct LoopLag {
 };
 /// Whether every pair of instances that meets `pairs` runs in order: along the loops `now`, and in
 /// the same iteration of all of them if `first_now`. Only pairs count that run in order along the
-/// loops `was`, and in the same iteration of these if `first_was`. True is certain.
-bool keeps_order(LinearProof pairs, const std::vector<LinearForm>& was, bool first_was,
-                 const std::vector<LoopLag>& now, bool first_now);
+/// loops `was`, and in the same iteration of these if `first_was`. Certain, for the pairs that meet
+/// the constraints, or nothing.
+std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LinearForm>& was,
+                                bool first_was, const std::vector<LoopLag>& now, bool first_now);
+/// Whether every pair that meets `pairs` and differs in some of `was` runs one after the other, in
+/// either order: it differs in a loop of `now`, and the first such loop is in order. `together`: so
+/// do pairs in the same iteration of all loops. Certain, or nothing.
+std::optional<bool> keeps_apart(const LinearProof& pairs, const std::vector<LinearForm>& was,
+                                const std::vector<LoopLag>& now, bool together);
 
 }  // namespace moonloop
