@@ -136,6 +136,7 @@ end subroutine
     open_.clear();
     labels_ = 0;
     body(2 + pick(3), 1);
+    if (directed_ && chance(50)) neighbours(1, state_ ? "dt" : "t", state_ ? "du" : "u");
     line(1, "s(1) = s(1) + t - u + c");
     line(1, "s(2) = i + 10*j + 100*l");
     line(1, "if (f) s(3) = -s(3)");
