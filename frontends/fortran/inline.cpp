@@ -263,7 +263,8 @@ class Calls {
   /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
     const auto [module, place] = module_of_fortran(f.body);
-    if (!module.empty() && r_.host.empty() && module != r_.home.module)
+    const bool inside = module == kProgram ? r_.home.program : module == r_.home.module;
+    if (!module.empty() && r_.host.empty() && !inside)
       throw Error(Diagnostic{
           "unsupported",
           fmt::format("the call of `{}`, which has a statement with private names of the module "
