@@ -91,7 +91,8 @@ class Units {
       const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u);
       if (!m) continue;
       const auto& part = std::get<fp::SpecificationPart>(m->value().t);
-      for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t)) {
+      for (const fp::DeclarationConstruct& d :
+           std::get<std::list<fp::DeclarationConstruct>>(part.t)) {
         const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u);
         const auto* i =
             s ? std::get_if<Fortran::common::Indirection<fp::InterfaceBlock>>(&s->u) : nullptr;

@@ -512,7 +512,7 @@ class Inlining {
   /// Before any expression takes the bounds of an array for its own. A routine within another one
   /// may assign that one's variables.
   void keep_entries() {
-    const AssignedNames assigned(all_);
+    const AssignedNames assigned(all_, true);
     for (Routine& r : all_)
       if (r.errors.empty()) keep_entry_values(r, assigned.of(r));
   }
