@@ -13,13 +13,14 @@
 namespace moonloop::fortran {
 namespace {
 
-const sem::Symbol* module_of(const sem::Symbol& s) {
-  return s.owner().kind() == sem::Scope::Kind::Module ? s.owner().symbol() : nullptr;
+bool is_held(const sem::Symbol& s) {
+  return s.owner().kind() == sem::Scope::Kind::Module ||
+         s.owner().kind() == sem::Scope::Kind::MainProgram;
 }
 
 std::string path_of(const ev::SymbolVector& symbols) {
   const sem::Symbol& base = symbols.front()->GetUltimate();
-  std::string out = module_of(base)->name().ToString() + "::" + base.name().ToString();
+  std::string out = holder_of(base) + "::" + base.name().ToString();
   for (std::size_t i = 1; i < symbols.size(); ++i) out += "%" + symbols[i]->name().ToString();
   return out;
 }
@@ -95,6 +96,20 @@ const sem::Symbol* callee_of(const fp::Call& c) {
   return name && name->symbol ? &name->symbol->GetUltimate() : nullptr;
 }
 
+/// Whether the argument of a call, at this place or of this name, stays as it is.
+bool is_input(const sem::Symbol& callee, const std::optional<fp::Keyword>& name,
+              std::size_t place) {
+  const auto* d = callee.detailsIf<sem::SubprogramDetails>();
+  if (!d) return false;
+  const auto& dummies = d->dummyArgs();
+  if (!name)
+    return place < dummies.size() && dummies[place] &&
+           dummies[place]->attrs().test(sem::Attr::INTENT_IN);
+  return std::any_of(dummies.begin(), dummies.end(), [&](const sem::Symbol* dummy) {
+    return dummy && dummy->name() == name->v.source && dummy->attrs().test(sem::Attr::INTENT_IN);
+  });
+}
+
 /// Visits a tree.
 class Finder {
  public:
@@ -168,14 +183,18 @@ class Finder {
     const bool reads =
         callee && sem::IsFunction(*callee) && (intrinsic || sem::IsPureProcedure(*callee));
     OwnEffects::Passed passed;
+    std::size_t number = 0;
     for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t)) {
       const auto& given = std::get<fp::ActualArg>(a.t).u;
+      const bool input =
+          callee && is_input(*callee, std::get<std::optional<fp::Keyword>>(a.t), number);
+      ++number;
       if (std::holds_alternative<fp::AltReturnSpec>(given)) continue;
       const auto* e = std::get_if<Fortran::common::Indirection<fp::Expr>>(&given);
       const SomeExpr* typed = e ? sem::GetExpr(nullptr, e->value()) : nullptr;
       if (!typed) out_.unknown = true;  // such as an address
       if (!typed || !ev::IsVariable(*typed)) continue;
-      if (!reads) changed(*typed);
+      if (!reads && !input) changed(*typed);
       pass(*typed, passed);
     }
     if (!callee) {
@@ -239,7 +258,7 @@ class Finder {
     if (may_run_finals(s) || is_of_cray(s)) out_.unknown = true;
     if (s.owner().IsDerivedType())
       out_.names[&s];
-    else if (module_of(s))
+    else if (is_held(s))
       out_.names[&s].insert(path_of({s}));
     // What it had is given back when the procedure begins.
     if (sem::IsDummy(s) && s.attrs().test(sem::Attr::INTENT_OUT) &&
@@ -268,7 +287,7 @@ class Finder {
       out_.unknown = true;
     } else if (moved_part(to)) {
       const sem::Symbol& base = symbols.front()->GetUltimate();
-      if (module_of(base)) out_.records[&base].insert(path_of({base}));
+      if (is_held(base)) out_.records[&base].insert(path_of({base}));
       if (assigned_by_procedure(type->GetDerivedTypeSpec())) out_.unknown = true;
       if (has_parts_that_move(last)) moved(symbols);
     }
@@ -294,7 +313,7 @@ class Finder {
     const sem::Symbol& base = symbols.front()->GetUltimate();
     if (shares_memory(base) || sem::IsProcedure(base)) out_.sets = true;  // what a function gives
     if (is_of_cray(base)) out_.unknown = true;
-    if (module_of(base)) out_.changes[&base].insert(path_of({base}));
+    if (is_held(base)) out_.changes[&base].insert(path_of({base}));
   }
 
   void moved(const SomeExpr* e) {
@@ -345,7 +364,7 @@ void add_moved(const ev::SymbolVector& symbols, OwnEffects& out) {
       out.unknown = true;
   if (sem::IsProcedure(base) || base.has<sem::AssocEntityDetails>()) out.unknown = true;
   if (sem::IsDummy(base)) out.moves_dummies = true;
-  if (!module_of(base)) return;
+  if (!is_held(base)) return;
   if (whole) out.moves[&last].insert(path_of(symbols));
   if (!parts) return;
   out.records[&base].insert(path_of({base}));

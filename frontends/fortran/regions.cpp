@@ -70,8 +70,9 @@ void share_privates(const Directive& region, Body& body) {
     if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
       Directive own = *d->directive;
       for (const std::string& name : region.privates) {
-        const ScalarFlow inside = flow_of(*d->body, name);
-        if (!inside.used_unset && inside.set) own.privates.push_back(name);
+        // Also where it is set only deeper inside, by loops that may have no iterations.
+        if (!flow_of(*d->body, name).used_unset && changed_in(*d->body).contains(name))
+          own.privates.push_back(name);
       }
       d->directive = std::make_shared<const Directive>(std::move(own));
     }

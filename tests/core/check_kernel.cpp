@@ -98,6 +98,9 @@ TEST_CASE("undefined reads: before every write, or without one") {
   // A read that no iteration makes.
   CHECK(checking("domain {[i]: n <= i < n}\ndomain {[j]: 0 <= j < n}\n"
                  "c[i] = t {id=S, dep=*, inames=i}\n<>t = a[j] {id=T}\n") == "ok");
+  // A write that no iteration makes may be anywhere, where nobody knows whether the read is made.
+  CHECK(checking("domain {[i]: 0 <= i < n}\ndomain {[j]: n <= j < n}\nif a[i] > 0\n"
+                 "  c[i] = t {id=S, dep=*}\nend\n<>t = a[j] {id=T, dep=S}\n") == "ok");
   CHECK(completing("kernel f(n: int32, c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
                    "<float64>t = t + 1 {id=S, dep=*, inames=}\nc[i] = t\n")
             .find("`S` reads the temporary `t` before anything is written to it") == 0);

@@ -23,10 +23,11 @@ class Writer {
       : random_(seed),
         state_(state),
         calls_(state && seed % 2 == 1),
-        directed_(!state && seed % 3 == 0),
+        directed_(seed % 3 == 0),
         texts_(seed % 4 == 2),
         apart_(!state && seed % 5 == 1),
-        entries_(!directed_ && !state && seed % 7 == 2) {}
+        entries_(!directed_ && !state && seed % 7 == 2),
+        jumps_(!directed_ || state) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
@@ -110,6 +111,8 @@ end subroutine
           "  character(len=3), parameter :: names(4) = ['a  ', 'b1 ', 'abc', '   ']\n";
     if (!state_) out_ += "  integer :: c\n  logical :: f\n";
     if (!state_ || own_u) out_ += "  real(8) :: u\n";
+    if (directed_) out_ += "  real(8) :: grid(n, n)\n";
+    if (directed_ && state_) out_ += "  real(8) :: dt, du\n";
     if (state_)
       out_ +=
           "  integer :: first\n  real(8) :: rest(3)\n  integer, save :: calls = 2\n"
@@ -123,6 +126,8 @@ end subroutine
     moved_ = 0;
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
     if (!state_ || own_u) out_ += "  u = 0.5d0\n";
+    if (directed_) out_ += "  grid = 0.5d0\n";
+    if (directed_ && state_) out_ += "  dt = 0.25d0; du = 0.5d0\n";
     if (texts_) out_ += "  word = 'alpha'; other = 'b'; list = 'x'; y = 1\n";
     if (state_)
       out_ +=
@@ -131,9 +136,12 @@ end subroutine
     open_.clear();
     labels_ = 0;
     body(2 + pick(3), 1);
+    if (directed_ && chance(50)) neighbours(1, state_ ? "dt" : "t", state_ ? "du" : "u");
     line(1, "s(1) = s(1) + t - u + c");
     line(1, "s(2) = i + 10*j + 100*l");
     line(1, "if (f) s(3) = -s(3)");
+    if (directed_) line(1, "s(3) = s(3) + sum(grid)/(n*n)");
+    if (directed_ && state_) line(1, "s(3) = s(3) + dt - du");
     if (state_)
       line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") +
                   "rest(2) + p%one + p%two + h(1)");
@@ -249,8 +257,8 @@ end subroutine
   }
 
   void body(int statements, int depth) {
-    if (!directed_ && labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
-    if (!directed_ && labels_ < 9 && depth < 4 && chance(8)) return back(depth);
+    if (jumps_ && labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
+    if (jumps_ && labels_ < 9 && depth < 4 && chance(8)) return back(depth);
     for (int i = 0; i < statements; ++i) statement(depth);
   }
 
@@ -474,6 +482,8 @@ end subroutine
   /// A parallel loop, as its directive says.
   void directed(int depth) {
     const std::string i = index(), c = integer(0), r = one_of({"0.75d0", "x(q)", "k(q)/8d0"});
+    const std::string t = state_ ? "dt" : "t",
+                      u = state_ ? "du" : "u";  // those of others are apart
     const auto loop = [&](const std::string& directive, const std::vector<std::string>& body,
                           const std::string& end = "") {
       line(depth, "!$omp " + directive);
@@ -482,28 +492,30 @@ end subroutine
       line(depth, "end do");
       if (!end.empty()) line(depth, "!$omp " + end);
     };
-    const std::string store = "a(q, " + i + ") = t + 0.25d0*a(q, " + i + ")";
-    switch (pick(11)) {
+    const std::string store = "a(q, " + i + ") = " + t + " + 0.25d0*a(q, " + i + ")";
+    switch (pick(14)) {
       case 0:
-        loop("parallel do private(t) reduction(+: u)",
-             {"t = 0.5d0*x(q) + " + r, store, "u = u + t/(8*n)"});
-        return line(depth, "t = 0.5d0");
+        loop("parallel do private(" + t + ") reduction(+: " + u + ")",
+             {t + " = 0.5d0*x(q) + " + r, store, u + " = " + u + " + " + t + "/(8*n)"});
+        return line(depth, t + " = 0.5d0");
       case 1:
-        return loop("parallel do lastprivate(t) schedule(static, 2)", {"t = 0.5d0*x(q)", store});
+        return loop("parallel do lastprivate(" + t + ") schedule(static, 2)",
+                    {t + " = 0.5d0*x(q)", store});
       case 2: return loop("simd", {"x(q) = 0.5d0*x(q) + a(q, " + i + ")/8"});
       case 3:
-        line(depth, "!$omp parallel private(t)");
+        line(depth, "!$omp parallel private(" + t + ")");
         loop("do",
-             {"if (k(q) > " + c + ") then", "  t = x(q)", "else", "  t = " + r, "end if", store},
+             {"if (k(q) > " + c + ") then", "  " + t + " = x(q)", "else", "  " + t + " = " + r,
+              "end if", store},
              "end do nowait");
-        loop("do reduction(max: u)", {"u = max(u, x(q))"});
+        loop("do reduction(max: " + u + ")", {u + " = max(" + u + ", x(q))"});
         line(depth, "!$omp end parallel");
-        return line(depth, "t = 0.25d0");
+        return line(depth, t + " = 0.25d0");
       case 4:
         line(depth, "!$omp parallel do collapse(2)");
         line(depth, "do o = 1, n");
         line(depth + 1, "do q = 1, n");
-        line(depth + 2, "a(q, o) = 0.5d0*a(q, o) + x(q)*" + one_of({"t", "0.125d0"}));
+        line(depth + 2, "a(q, o) = 0.5d0*a(q, o) + x(q)*" + one_of({t, "0.125d0"}));
         line(depth + 1, "end do");
         return line(depth, "end do");
       case 5:
@@ -522,12 +534,70 @@ end subroutine
       case 8:
         line(depth, "!DIR$ IVDEP");
         line(depth, "do q = 1, n");
-        line(depth + 1, "t = 0.5d0*x(q)");
+        line(depth + 1, t + " = 0.5d0*x(q)");
         line(depth + 1, "if (x(q) > " + r + ") " + store);
         line(depth, "end do");
-        return line(depth, "t = 0.5d0");
+        return line(depth, t + " = 0.5d0");
       case 9: return parts(depth);
-      default: return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
+      case 11:
+      case 12:
+      case 13: return neighbours(depth, t, u);
+      default:
+        return loop("parallel do firstprivate(" + t + ")", {"x(q) = 0.5d0*x(q) + " + t + "/8"});
+    }
+  }
+
+  /// Parallel loops that follow each other, over rows of the same arrays.
+  void neighbours(int depth, const std::string& t, const std::string& u) {
+    const bool region = chance(25), choice = chance(15);
+    if (region) line(depth, "!$omp parallel private(" + t + ")");
+    for (int left = 2 + pick(3); left > 0; --left) {
+      const bool some = choice && !region && chance(50);
+      if (some) line(depth++, "if (" + condition(1) + ") then");
+      one_of_neighbours(depth, region, t, u);
+      if (some) line(--depth, "end if");
+    }
+    if (region) line(depth, "!$omp end parallel");
+    line(depth, t + " = 0.25d0");  // it may have been private
+  }
+
+  void one_of_neighbours(int depth, bool region, const std::string& t, const std::string& u) {
+    const std::string to = one_of({"a", "grid"}), from = to == "a" ? "grid" : "a";
+    const std::string head = region ? "!$omp do" : "!$omp parallel do";
+    const std::string range = one_of({"1, n", "1, n", "1, n", "2, n", "1, n - 1"});
+    const std::string read = from + one_of({"(o, q)", "(o, q)", "(o, q)", "(o, n + 1 - q)",
+                                            "(q, o)", "(o, max(1, q - 1))", "(max(1, o - 1), q)"});
+    const std::string value = "0.5d0*" + to + "(o, q) + " + one_of({"0.25d0*", "0.125d0*"}) + read +
+                              one_of({"", "", " + x(o)/16", " - k(q)/64d0"});
+    const auto inner = [&](const std::vector<std::string>& statements) {
+      line(depth, "do q = " + range);
+      line(depth + 1, "do o = " + one_of({"1, n", "1, n", "2, n"}));
+      for (const std::string& each : statements) line(depth + 2, each);
+      line(depth + 1, "end do");
+      line(depth, "end do");
+    };
+    switch (pick(7)) {
+      case 0:
+        line(depth, head + (region ? "" : " private(" + t + ")"));
+        return inner({t + " = " + value, to + "(o, q) = " + t});
+      case 1:
+        line(depth, head + " reduction(max: " + u + ")");
+        return inner({to + "(o, q) = " + value, u + " = max(" + u + ", " + to + "(o, q))"});
+      case 2:
+        line(depth, head + " reduction(+: " + u + ")");
+        return inner({u + " = " + u + " + " + read + "/(8*n*n)"});
+      case 3:
+        line(depth, head + " collapse(2)");
+        line(depth, "do q = " + range);
+        line(depth + 1, "do o = 1, n");
+        line(depth + 2, to + "(o, q) = " + value);
+        line(depth + 1, "end do");
+        return line(depth, "end do");
+      case 4:
+        line(depth, head);
+        return inner(
+            {"if (" + read + one_of({" > 0.5d0", " < x(q)"}) + ") " + to + "(o, q) = " + value});
+      default: line(depth, head); return inner({to + "(o, q) = " + value});
     }
   }
 
@@ -665,6 +735,7 @@ end subroutine
 
   /// A variable of a module that gets memory here, and what uses it, which may be left in between.
   void memory(int depth, const std::string& i) {
+    kept_ = true;  // and then no optional arguments
     line(depth, "if (allocated(block)) deallocate (block)");
     line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
     line(depth, one_of({"block = ", "block(:) = ", "block(0) = "}) + real(1));
@@ -686,6 +757,7 @@ end subroutine
     }
     line(depth, "end if");
     line(depth, "if (allocated(block)) deallocate (block)");
+    kept_ = false;
   }
 
   /// Of a loop without a name, whatever loops are around.
@@ -752,7 +824,8 @@ end subroutine
       case 12: return line(depth, "call touch(" + one_of({"x", "pb"}) + ", e=c)");
       case 13: return line(depth, "call pass(x" + one_of({"", ", (pa)", ", g=0.75d0*u"}) + ")");
       case 14: return line(depth, "t = bent(t) + bent(u, " + real(0) + ")");
-      case 15: return line(depth, "if (present(e)) e(2) = 0.5d0*e(2) + " + real(0));
+      case 15:
+        return line(depth, kept_ ? "t = u" : "if (present(e)) e(2) = 0.5d0*e(2) + " + real(0));
       case 6: return line(depth, "call mix(x, (x(n:1:-1)))");  // in parentheses: as it was before
       case 7: return line(depth, "call mix(x(2:n), (x(1:n-1)))");
       case 0: return line(depth, "call mix(x, a(:, " + i + "))");
@@ -786,7 +859,7 @@ end subroutine
     const std::string i = index();
     switch (pick(8)) {
       case 6: return line(depth, "t = sum(pa)/(2*n) + maxval(pb)/4");
-      case 7: return line(depth, "if (present(e)) u = 0.5d0*u + sum(e)/8");
+      case 7: return line(depth, kept_ ? "u = t" : "if (present(e)) u = 0.5d0*u + sum(e)/8");
       case 0: return line(depth, "t = sum(x(" + i + ":))/n");
       case 1: return line(depth, "u = maxval(a(:, " + i + "))");
       case 2: return line(depth, "c = count(x > " + real(0) + ")");
@@ -836,7 +909,7 @@ end subroutine
       return condition(depth - 1) + one_of({" .and. ", " .or. "}) + "(" + condition(depth - 1) +
              ")";
     switch (pick(6)) {
-      case 5: return chance(60) ? "u > t" : "present(e)";
+      case 5: return kept_ || chance(60) ? "u > t" : "present(e)";
       case 0: return real(0) + one_of({" > ", " <= "}) + real(0);
       case 1: return integer(0) + one_of({" == ", " /= ", " < "}) + integer(0);
       case 2: return "f";
@@ -848,10 +921,12 @@ end subroutine
 
   std::mt19937 random_;
   bool state_, calls_;
-  bool directed_;  // with loops in parallel, and without jumps, which make proofs long
+  bool directed_;  // with loops in parallel
   bool texts_;
   bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
+  bool kept_ = false;
+  bool jumps_;    // which make proofs long
   std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
