@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/sets/affine_constraints.h"
+#include "core/sets/linear_proof.h"
 
 namespace moonloop {
 namespace {
@@ -37,7 +38,18 @@ class Known {
   /// Whether no point is in all rows.
   static bool is_empty(const std::vector<const AffineConstraint*>& rows,
                        const std::map<std::string, int>& at) {
-    if (has_near_point(rows)) return false;
+    LinearProof proof(at.size());
+    for (const bool equality : {true, false})
+      for (const AffineConstraint* r : rows) {
+        if (r->equality != equality) continue;
+        LinearForm f;
+        f.constant = r->constant;
+        for (const auto& [name, a] : r->coefficients)
+          f.terms.emplace_back(std::size_t(at.at(name)), a);
+        equality ? proof.zero(f) : proof.not_negative(f);
+      }
+    if (proof.impossible()) return true;
+    if (proof.possible() || has_near_point(rows)) return false;
     BasicSet s = isl_basic_set_universe(isl_space_set_alloc(isl(), 0, unsigned(at.size())));
     const LocalSpace space = isl_local_space_from_space(isl_basic_set_get_space(s.get()));
     for (const AffineConstraint* r : rows) {
