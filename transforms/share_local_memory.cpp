@@ -44,7 +44,8 @@ and of constant size, and in the same loops over groups. Without `in_loops` ther
 two of them: the barrier that the sharing takes is then waited for once, not in each iteration.
 
 As alias_temporaries does for given temporaries; only what is proved to keep all values is done. A kernel
-without such arrays stays as it is.)",
+without such arrays stays as it is. Refuses `too-complex` where the proof takes too long, as it may for
+arrays in several stages (pipeline).)",
     .params = {{.name = "in_loops",
                 .kind = Kind::Bool,
                 .help = "also arrays that take turns in each iteration of a loop",

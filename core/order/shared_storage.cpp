@@ -97,6 +97,7 @@ class Lifetimes {
     const auto shared = groups_in(next->first, common);
     for (const int s : {next->first, next->second})
       if (groups_in(s, order_.loops(s).size()) != shared) return false;
+    if (shared == 0 && may_have_kernels()) return false;
     return in_loops || shared == static_cast<long>(common);
   }
 
@@ -105,6 +106,15 @@ class Lifetimes {
     int statement;
     Access access;
   };
+
+  /// Whether code for a device may be several kernels although no loop over groups is around.
+  bool may_have_kernels() const {
+    const Kernel& k = kernel();
+    return std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                       [](const auto& t) { return t.second.kind == TagKind::Group; }) ||
+           std::any_of(k.instructions.begin(), k.instructions.end(),
+                       [](const InsnPtr& i) { return i->kind == InsnKind::Barrier; });
+  }
 
   /// Where all accesses of one are before all of the other, loops read as one iteration: the
   /// statement of `kept` and that of `other` which are next to one another. They are in all loops

@@ -242,6 +242,11 @@ TEST_CASE("share_local_memory: what is not a group's, or differs, stays as it is
   apart = with(apart, "c[i, k] = s[15 - k]                  {id=two, inames=i:k}",
                "c[h, k] = s[15 - k]                  {id=two, inames=h:k}");
   CHECK(shared(apart) == kAsTheyAre);
+  // Without groups there may be a kernel behind a barrier of all: its memory is another one.
+  const std::string none = with(kSums, "tag i: g.0, ", "tag ");
+  CHECK(shared(none, {{"in_loops", Value{true}}}) == kTogether);
+  CHECK(shared(with(none, "t[p] =", "... gbarrier {id=all, dep=two, inames=i}\nt[p] ="),
+               {{"in_loops", Value{true}}}) == kAsTheyAre);
 }
 
 TEST_CASE("share_local_memory: arrays that take turns in a loop, if told") {
