@@ -65,6 +65,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.as_declared = true;
   out.outputs = h.outputs;
   out.outputs_inside = h.outputs_inside;
+  out.pointers = h.pointers;
   for (const Argument& a : k.args) {
     if (a.intent == Intent::Unknown && a.fortran.pointer.empty())
       out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);

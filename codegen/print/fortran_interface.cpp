@@ -631,7 +631,10 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                      Side::C, "bind(c, name=\"" + function + "\")") +
       "\n";
   out.module += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
-  out.module += "  end interface\n" + extent_function(p) + "end module\n\n";
+  out.module += "  end interface\n";
+  for (const auto& [pointer, to] : around.pointers)
+    out.module += "  procedure(), pointer :: " + pointer + " => null()\n";
+  out.module += extent_function(p) + "end module\n\n";
   const auto result = std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& a) {
     return a.fortran.role == FortranRole::Result || (box_of(p, a) && box_of(p, a)->result);
   });
@@ -653,6 +656,8 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
                  declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
                  optional_extents(p, false) + fill_boxes(p);
+  for (const auto& [pointer, to] : around.pointers)
+    out.routine += "  " + pointer + " => " + to + "\n";
   out.routine += with_arguments(p, "  call " + function, Side::Call) + empty_boxes(p) +
                  alternate_return(p) + "\nend " + kind + "\n";
   for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");

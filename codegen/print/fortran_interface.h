@@ -37,7 +37,10 @@ struct AroundRoutine {
   std::set<std::string> undeclared;         // those without an intent
   std::set<std::string> assumed_size;       // and arrays whose last axis has no length
   std::vector<std::string> outputs;         // routines in Fortran that do statements for it
-  std::vector<std::string> outputs_inside;  // and those that have to be in its module
+  std::vector<std::string> outputs_inside;  // and those that have to be where it is
+  /// Pointers in the interface's module to routines without arguments that need an interface, by
+  /// which others find them, and what each points to when the routine begins.
+  std::vector<std::pair<std::string, std::string>> pointers;
   std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
 };
 

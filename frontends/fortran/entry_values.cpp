@@ -37,7 +37,8 @@ void note(const std::string& name, const Routine& r, std::set<std::string>& out)
 
 }  // namespace
 
-AssignedNames::AssignedNames(const std::vector<Routine>& all) : all_(all) {
+AssignedNames::AssignedNames(const std::vector<Routine>& all, bool calls_may_stay)
+    : all_(all), calls_may_stay_(calls_may_stay) {
   for (bool more = true; more;) {  // until calls in a circle add nothing
     more = false;
     for (const Routine& r : all) {
@@ -136,7 +137,7 @@ void AssignedNames::add_call(const std::string& name, const Exprs& arguments, co
       if (!f->host.empty() && (!f->variables.count(n) || f->variables.at(n).host)) out.insert(n);
     }
     if (assigned->count(kAllOuter)) note_all_outer(r, out);
-    if (effects) note_effects(effects, r, out);  // its call may stay one
+    if (effects || calls_may_stay_) note_effects(effects, r, out);
   } else if (!name.starts_with("mpi_")) {
     note_effects(effects, r, out);
   }

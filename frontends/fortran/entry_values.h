@@ -6,8 +6,9 @@ namespace moonloop::fortran {
 /// Which variables statements may assign, themselves and through calls.
 class AssignedNames {
  public:
-  /// `all`, the routines of the input, has to outlive this.
-  explicit AssignedNames(const std::vector<Routine>& all);
+  /// `all`, the routines of the input, has to outlive this. `calls_may_stay`: of routines of the
+  /// input too, so that what is known of their effects counts, or that nothing is.
+  explicit AssignedNames(const std::vector<Routine>& all, bool calls_may_stay = false);
 
   /// Of a routine and of those within it, whose variables may be its own.
   std::set<std::string> of(const Routine& r) const;
@@ -23,6 +24,7 @@ class AssignedNames {
   static void note_effects(const Effects* e, const Routine& r, std::set<std::string>& out);
 
   const std::vector<Routine>& all_;
+  const bool calls_may_stay_;
   std::map<std::string, std::set<std::string>> by_routine_;
 };
 

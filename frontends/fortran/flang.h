@@ -63,6 +63,8 @@ bool is_text(const sem::Symbol& symbol);
 bool is_text(const std::optional<ev::DynamicType>& type);
 /// Whether a variable is a module's, a main program's, or in a common block.
 bool is_outer(const sem::Symbol& symbol);
+/// The module in which a variable, procedure or type is, or kProgram; empty for others.
+std::string holder_of(const sem::Symbol& symbol);
 /// The components of a derived type, in order.
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at);
 /// The demands of a directive on the loops below it. Its tag is empty where there are none.

@@ -652,6 +652,12 @@ bool is_outer(const sem::Symbol& symbol) {
           sem::FindCommonBlockContaining(s));
 }
 
+std::string holder_of(const sem::Symbol& symbol) {
+  const sem::Scope& owner = symbol.owner();
+  if (owner.kind() == sem::Scope::Kind::MainProgram) return kProgram;
+  return owner.kind() == sem::Scope::Kind::Module ? DEREF(owner.symbol()).name().ToString() : "";
+}
+
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {
   const auto& details = type.typeSymbol().get<sem::DerivedTypeDetails>();
   if (!type.parameters().empty())

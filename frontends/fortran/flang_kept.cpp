@@ -180,23 +180,20 @@ class Keeping : public OutputArguments {
   /// An argument of the routine that it does not change.
   static bool is_input(const sem::Symbol& s) { return s.attrs().test(sem::Attr::INTENT_IN); }
 
-  static const sem::Symbol* module_of(const sem::Symbol& s) {
-    return s.owner().kind() == sem::Scope::Kind::Module ? s.owner().symbol() : nullptr;
-  }
-
-  /// The names of a module are known where it is used; private ones in it.
+  /// The names of a module are known where it is used; private ones in it, and those of a main
+  /// program in that.
   void use(const sem::Symbol& s, const std::string& local) {
-    const sem::Symbol* module = module_of(s);
-    if (!module) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
-    const std::string own = s.name().ToString(), in = module->name().ToString();
-    if (s.attrs().test(sem::Attr::PRIVATE)) in_module(in);
-    used_[in].insert(local == own ? local : local + " => " + own);
+    const std::string in = holder_of(s), own = s.name().ToString();
+    if (in.empty()) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
+    if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE)) in_module(in);
+    if (in != kProgram) used_[in].insert(local == own ? local : local + " => " + own);
     used_names_.insert(local);
   }
 
   void in_module(const std::string& module) {
     if (!output_.module.empty() && output_.module != module)
-      fail(fmt::format("private names of `{}` and `{}` in `{}`", output_.module, module, what_));
+      fail(
+          fmt::format("names that only `{}` and `{}` know in `{}`", output_.module, module, what_));
     output_.module = module;
   }
 
@@ -216,8 +213,9 @@ class Keeping : public OutputArguments {
       changed_.insert(&s);
       return;
     }
-    if (!module_of(s)) fail(fmt::format("`{}` of other variables than the routine's own", what_));
-    std::string moved = module_of(s)->name().ToString() + "::" + s.name().ToString();
+    const std::string in = holder_of(s);
+    if (in.empty()) fail(fmt::format("`{}` of other variables than the routine's own", what_));
+    std::string moved = in + "::" + s.name().ToString();
     if (e) {
       const auto symbols = ev::GetSymbolVector(*e);
       for (std::size_t i = 1; i < symbols.size(); ++i) moved += "%" + symbols[i]->name().ToString();
@@ -248,7 +246,8 @@ class Keeping : public OutputArguments {
 
   /// In no module, so that its name is declared.
   bool is_external(const sem::Symbol& s) const {
-    if (module_of(s) || sem::IsProcedurePointer(s) || s.has<sem::GenericDetails>()) return false;
+    if (s.owner().IsModule() || sem::IsProcedurePointer(s) || s.has<sem::GenericDetails>())
+      return false;
     const auto* p = s.detailsIf<sem::SubprogramDetails>();
     return !p || s.owner().IsGlobal() || (p->isInterface() && is_in_another_file(s, at_));
   }
@@ -289,14 +288,14 @@ class Keeping : public OutputArguments {
     }
     if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
     if (by_name_.count(&s) || (type && type->category() == TypeCategory::Derived)) {
-      if (!module_of(s))
+      const std::string in = holder_of(s);
+      if (in.empty())
         fail(fmt::format("`{}`, which is {} and not a module's, in `{}`", local,
                          by_name_.count(&s) ? "a pointer or allocatable" : "of a derived type",
                          what_));
       use(s, local);
       const bool array = !type || type->category() != TypeCategory::Derived;
-      if (!objects_.count(&s) || !array)
-        output_.accesses.insert(module_of(s)->name().ToString() + "::" + s.name().ToString());
+      if (!objects_.count(&s) || !array) output_.accesses.insert(in + "::" + s.name().ToString());
       return;
     }
     if (s.attrs().test(sem::Attr::OPTIONAL))

@@ -55,7 +55,7 @@ struct ScatteredFinder {
   void note(const SomeExpr* e) {
     if (!e || !ev::IsVariable(*e)) return;
     const auto symbols = ev::GetSymbolVector(*e);
-    if (symbols.empty() || !symbols.front()->GetUltimate().owner().IsModule()) return;
+    if (symbols.empty() || holder_of(symbols.front()->GetUltimate()).empty()) return;
     bool in_array = false;
     for (const sem::Symbol& s : symbols) {
       if (in_array && sem::IsAllocatableOrPointer(s)) found.insert(&s.GetUltimate());

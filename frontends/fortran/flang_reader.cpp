@@ -1,12 +1,8 @@
 #include <llvm/Support/raw_ostream.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <list>
 #include <set>
 
@@ -21,6 +17,7 @@
 #include "frontends/fortran/pointers.h"
 #include "frontends/fortran/project.h"
 #include "frontends/fortran/regions.h"
+#include "frontends/fortran/temporary_files.h"
 #include "frontends/fortran/unknown_modules.h"
 #include "frontends/fortran/uses.h"
 
@@ -58,6 +55,7 @@ class Units {
       else
         subprogram(u.u, "");
     }
+    if (elsewhere_) leave_out_interfaces(program);
     if (!errors_.empty() && (elsewhere_ || !some_unknown_)) throw Error(std::move(errors_));
     for (Routine& r : routines_)
       r.home.modules = r.home.program ? std::vector{all_of(*r.home.source)} : modules_;
@@ -84,6 +82,28 @@ class Units {
     if (!part) return;
     for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(part->t))
       subprogram(i.u, host);
+  }
+
+  /// Interfaces of modules in other files may have types that Flang does not have, such as reals of
+  /// 16 bytes: these are in no other name's way.
+  void leave_out_interfaces(const fp::Program& program) {
+    for (const fp::ProgramUnit& u : program.v) {
+      const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u);
+      if (!m) continue;
+      const auto& part = std::get<fp::SpecificationPart>(m->value().t);
+      for (const fp::DeclarationConstruct& d :
+           std::get<std::list<fp::DeclarationConstruct>>(part.t)) {
+        const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u);
+        const auto* i =
+            s ? std::get_if<Fortran::common::Indirection<fp::InterfaceBlock>>(&s->u) : nullptr;
+        if (!i) continue;
+        const Span first =
+            places_.of(std::get<fp::Statement<fp::InterfaceStmt>>(i->value().t).source);
+        const Span last =
+            places_.of(std::get<fp::Statement<fp::EndInterfaceStmt>>(i->value().t).source);
+        errors_in(first.source, {first.line, last.line});
+      }
+    }
   }
 
   static FortranFile::Lines all_of(const Source& s) {
@@ -463,69 +483,6 @@ void collect(fp::Messages& messages, const Places& places, const fp::AllCookedSo
                         [](const Diagnostic& d) { return bool(d.where.at); });
 }
 
-std::string temporary_name(const std::string& end) {
-  const char* temporary = std::getenv("TMPDIR");
-  return std::string(temporary && *temporary ? temporary : "/tmp") + "/moonloop-XXXXXX" + end;
-}
-
-/// A folder that goes with the object.
-class Folder {
- public:
-  Folder() : path_(temporary_name("")) {
-    if (!mkdtemp(path_.data())) fail("cannot-write", {}, "cannot make a folder as `{}`", path_);
-  }
-  ~Folder() {
-    std::error_code none;
-    std::filesystem::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-/// The source's own file where that has the source's text, else a copy.
-class File {
- public:
-  explicit File(const Source* source, bool fixed, bool preprocessed) {
-    namespace fs = std::filesystem;
-    std::error_code none;
-    if (fs::is_regular_file(source->name, none)) {
-      std::ifstream in(source->name, std::ios::binary);
-      if (std::string(std::istreambuf_iterator<char>(in), {}) == source->text) {
-        path_ = source->name;
-        return;
-      }
-    }
-    const std::string end = fixed ? (preprocessed ? ".F" : ".f") : preprocessed ? ".F90" : ".f90";
-    std::string pattern = temporary_name(end);
-    const int file = mkstemps(pattern.data(), static_cast<int>(end.size()));
-    if (file < 0) fail("cannot-write", {}, "cannot make a file as `{}`", pattern);
-    close(file);
-    std::ofstream out(pattern, std::ios::binary);
-    out << source->text;
-    out.close();
-    if (!out) {
-      std::remove(pattern.c_str());
-      fail("cannot-write", {}, "cannot write `{}`", pattern);
-    }
-    path_ = pattern;
-    copied_ = true;
-  }
-  ~File() {
-    if (copied_) std::remove(path_.c_str());
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  bool copied_ = false;
-};
-
 }  // namespace
 
 void unsupported(const Span& at, std::string_view what, std::string_view hint) {
@@ -749,7 +706,12 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
                    how.skip_output, elsewhere)
           .read(program);
     };
-    for (const std::string& path : others.paths) try {
+    std::vector<std::string> paths = others.paths;
+    if (others.header_of_mpi) {
+      paths.insert(paths.begin(), modules.path() + "/mpi.f90");
+      std::ofstream(paths.front()) << "module mpi\n  include 'mpif.h'\nend module\n";
+    }
+    for (const std::string& path : paths) try {
         for (Routine& r : read(path, options_elsewhere(path, how), true))
           used.push_back(std::move(r));
       } catch (const Error& e) {  // what uses its modules says so

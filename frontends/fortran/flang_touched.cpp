@@ -13,13 +13,14 @@
 namespace moonloop::fortran {
 namespace {
 
-const sem::Symbol* module_of(const sem::Symbol& s) {
-  return s.owner().kind() == sem::Scope::Kind::Module ? s.owner().symbol() : nullptr;
+bool is_held(const sem::Symbol& s) {
+  return s.owner().kind() == sem::Scope::Kind::Module ||
+         s.owner().kind() == sem::Scope::Kind::MainProgram;
 }
 
 std::string path_of(const ev::SymbolVector& symbols) {
   const sem::Symbol& base = symbols.front()->GetUltimate();
-  std::string out = module_of(base)->name().ToString() + "::" + base.name().ToString();
+  std::string out = holder_of(base) + "::" + base.name().ToString();
   for (std::size_t i = 1; i < symbols.size(); ++i) out += "%" + symbols[i]->name().ToString();
   return out;
 }
@@ -239,7 +240,7 @@ class Finder {
     if (may_run_finals(s) || is_of_cray(s)) out_.unknown = true;
     if (s.owner().IsDerivedType())
       out_.names[&s];
-    else if (module_of(s))
+    else if (is_held(s))
       out_.names[&s].insert(path_of({s}));
     // What it had is given back when the procedure begins.
     if (sem::IsDummy(s) && s.attrs().test(sem::Attr::INTENT_OUT) &&
@@ -268,7 +269,7 @@ class Finder {
       out_.unknown = true;
     } else if (moved_part(to)) {
       const sem::Symbol& base = symbols.front()->GetUltimate();
-      if (module_of(base)) out_.records[&base].insert(path_of({base}));
+      if (is_held(base)) out_.records[&base].insert(path_of({base}));
       if (assigned_by_procedure(type->GetDerivedTypeSpec())) out_.unknown = true;
       if (has_parts_that_move(last)) moved(symbols);
     }
@@ -294,7 +295,7 @@ class Finder {
     const sem::Symbol& base = symbols.front()->GetUltimate();
     if (shares_memory(base) || sem::IsProcedure(base)) out_.sets = true;  // what a function gives
     if (is_of_cray(base)) out_.unknown = true;
-    if (module_of(base)) out_.changes[&base].insert(path_of({base}));
+    if (is_held(base)) out_.changes[&base].insert(path_of({base}));
   }
 
   void moved(const SomeExpr* e) {
@@ -345,7 +346,7 @@ void add_moved(const ev::SymbolVector& symbols, OwnEffects& out) {
       out.unknown = true;
   if (sem::IsProcedure(base) || base.has<sem::AssocEntityDetails>()) out.unknown = true;
   if (sem::IsDummy(base)) out.moves_dummies = true;
-  if (!module_of(base)) return;
+  if (!is_held(base)) return;
   if (whole) out.moves[&last].insert(path_of(symbols));
   if (!parts) return;
   out.records[&base].insert(path_of({base}));

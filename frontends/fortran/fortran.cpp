@@ -293,6 +293,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       out.kernels.push_back(own.kernel);
       r.home.outputs = own.outputs;
       r.home.outputs_inside = own.outputs_inside;
+      r.home.pointers = own.pointers;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       // The schedule begins with what all directives of its routine make, also those behind it.

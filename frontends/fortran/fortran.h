@@ -48,7 +48,9 @@ struct FortranFile {
     std::string alternate;                    // the argument that says which label is next, and
     std::vector<int> alternates;              // how many of the routine's are before each label
     std::vector<std::string> outputs;         // routines in Fortran that do statements for it
-    std::vector<std::string> outputs_inside;  // and those that have to be in `module`
+    std::vector<std::string> outputs_inside;  // and those that have to be where it is
+    /// Pointers to these in the interface's module, and where they point to.
+    std::vector<std::pair<std::string, std::string>> pointers;
     std::vector<std::string> entries;         // of a subprogram with `entry`: the names of all
     std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
   };

@@ -263,7 +263,8 @@ class Calls {
   /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
     const auto [module, place] = module_of_fortran(f.body);
-    if (!module.empty() && r_.host.empty() && module != r_.home.module)
+    const bool inside = module == kProgram ? r_.home.program : module == r_.home.module;
+    if (!module.empty() && r_.host.empty() && !inside)
       throw Error(Diagnostic{
           "unsupported",
           fmt::format("the call of `{}`, which has a statement with private names of the module "
@@ -511,7 +512,7 @@ class Inlining {
   /// Before any expression takes the bounds of an array for its own. A routine within another one
   /// may assign that one's variables.
   void keep_entries() {
-    const AssignedNames assigned(all_);
+    const AssignedNames assigned(all_, true);
     for (Routine& r : all_)
       if (r.errors.empty()) keep_entry_values(r, assigned.of(r));
   }

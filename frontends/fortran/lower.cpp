@@ -61,6 +61,7 @@ class Lowering {
     out.steps = std::move(steps_);
     out.outputs = std::move(outputs_);
     out.outputs_inside = std::move(outputs_inside_);
+    out.pointers = std::move(pointers_);
     out.calls_in_loops = std::move(calls_in_loops_);
     return out;
   }
@@ -571,28 +572,13 @@ class Lowering {
     add(std::move(s), call(x.name, std::move(arguments), at), block, at);
   }
 
-  /// A routine in Fortran, next to the interface, for a statement that it does: its name. One that
-  /// has private names is in their module, and C calls it by the same name.
+  /// Routines in Fortran, next to the interface, for a statement: the name of what C calls.
   std::string output_routine(const Output& o, const Span& at) {
-    if (!o.module.empty() && o.module != r_.home.module)
-      fail("unsupported", at,
-           "`{}` with private names of the module `{}` in a routine outside of it is not supported "
-           "in Fortran kernels",
-           o.what, o.module);
-    const std::size_t number = outputs_.size() + outputs_inside_.size() + 1;
-    const std::string name = fortran_name(o.what + "_in_", r_.name, fmt::format("_{}", number));
-    std::string names, declarations;
-    for (const std::string& d : o.declarations) {
-      const std::size_t begin = d.find(":: ") + 3;
-      names += (names.empty() ? "" : ", ") + d.substr(begin, d.find('(', begin) - begin);
-      declarations += "  " + d + "\n";
-    }
-    const std::string bound = o.module.empty() ? "" : fmt::format(" bind(c, name=\"{}_\")", name);
-    (o.module.empty() ? outputs_ : outputs_inside_)
-        .push_back(fmt::format("subroutine {}({}){}\n{}  implicit none\n{}  {}\nend subroutine\n",
-                               name, names, bound, fmt::join(o.uses, ""), declarations,
-                               o.statement));
-    return name;
+    OutputRoutines made = routines_for(o, r_, ++statements_in_fortran_, at);
+    if (!made.anywhere.empty()) outputs_.push_back(std::move(made.anywhere));
+    if (!made.inside.empty()) outputs_inside_.push_back(std::move(made.inside));
+    if (made.pointer) pointers_.push_back(std::move(*made.pointer));
+    return made.name;
   }
 
   /// Whether anything may read `variable` after statement `n` before another loop sets it.
@@ -762,6 +748,8 @@ class Lowering {
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
   std::vector<std::string> outputs_, outputs_inside_;
+  std::vector<std::pair<std::string, std::string>> pointers_;
+  std::size_t statements_in_fortran_ = 0;
   std::vector<Span> calls_in_loops_;
   struct {
     const Directive* directive = nullptr;  // the current one, which covers further inner loops too

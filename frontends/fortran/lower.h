@@ -15,7 +15,8 @@ namespace moonloop::fortran {
 struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;
-  std::vector<std::string> outputs, outputs_inside;  // anywhere, and in the routine's module
+  std::vector<std::string> outputs, outputs_inside;           // anywhere, and where the routine is
+  std::vector<std::pair<std::string, std::string>> pointers;  // of these, as in OutputRoutines
   /// What loops call in each iteration that Fortran does, but for input and output.
   std::vector<Span> calls_in_loops;
 };

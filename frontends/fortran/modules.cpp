@@ -103,7 +103,7 @@ class Search {
       if (files_.count(name))
         add(files_.at(name));
       else
-        look_for_compiled(name);
+        look_elsewhere(name);
     }
     return std::move(out_);
   }
@@ -146,14 +146,18 @@ class Search {
     for (const std::string& name : file->modules.uses)
       if (const auto it = files_.find(name); it != files_.end() && !file->modules.has.count(name))
         add(it->second);
+      else if (!file->modules.has.count(name))
+        look_elsewhere(name);
     out_.paths.push_back(file->path);
   }
 
-  /// gfortran's module files are not in Flang's format.
-  void look_for_compiled(const std::string& module) {
+  /// gfortran's module files are not in Flang's format. What `mpi` declares is in a header, too.
+  void look_elsewhere(const std::string& module) {
     for (const fs::path& folder : folders_) {
       const fs::path path = folder / (module + ".mod");
       std::error_code none;
+      if (module == "mpi" && fs::is_regular_file(folder / "mpif.h", none))
+        out_.header_of_mpi = true;
       if (fs::is_regular_file(path, none) && read_text(path).starts_with("\x1f\x8b"))
         out_.compiled.emplace(module, path.lexically_normal().string());
     }

@@ -15,6 +15,7 @@ namespace moonloop::fortran {
 struct ModuleFiles {
   std::vector<std::string> paths;
   std::map<std::string, std::string> compiled;  // files in another compiler's format, by module
+  bool header_of_mpi = false;  // no file has `mpi`, but a folder has its header, `mpif.h`
 };
 ModuleFiles files_of_modules(const Source* source, const FortranOptions& how);
 

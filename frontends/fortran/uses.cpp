@@ -96,8 +96,11 @@ bool may_change_argument(const SubroutineCall& c, std::size_t number) {
 }
 
 std::string outer_path(const Variable& v) {
-  if (!v.outer || v.outer->kind != FortranOuter::Kind::Module) return {};
-  return v.outer->module + "::" + v.outer->name + (v.component ? v.component->path : "");
+  if (!v.outer) return {};
+  const bool program = v.outer->kind == FortranOuter::Kind::Program;
+  if (!program && v.outer->kind != FortranOuter::Kind::Module) return {};
+  return (program ? kProgram : v.outer->module) + "::" + v.outer->name +
+         (v.component ? v.component->path : "");
 }
 
 bool overlaps(const std::set<std::string>& paths, const std::string& path) {
