@@ -70,6 +70,8 @@ void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string
     if (const auto* x = std::get_if<SubroutineCall>(&s.what); x && !x->output) {
       add_call(x->name, x->arguments, r, out);
       if (x->result) note(written_name(x->result), r, out);
+      for (const SubroutineCall& other : x->otherwise)
+        if (calls_may_stay_) note_effects(other.effects.get(), r, out);
     } else if (x) {
       for (std::size_t n = 0; n < x->arguments.size(); ++n)
         if (const Expr place = place_of(x->arguments[n], r); place && may_change_argument(*x, n))

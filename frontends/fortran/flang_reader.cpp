@@ -55,7 +55,7 @@ class Units {
       else
         subprogram(u.u, "");
     }
-    if (elsewhere_) leave_out_interfaces(program);
+    leave_out_interfaces(program);
     if (!errors_.empty() && (elsewhere_ || !some_unknown_)) throw Error(std::move(errors_));
     for (Routine& r : routines_)
       r.home.modules = r.home.program ? std::vector{all_of(*r.home.source)} : modules_;
@@ -84,13 +84,14 @@ class Units {
       subprogram(i.u, host);
   }
 
-  /// Interfaces of modules in other files may have types that Flang does not have, such as reals of
-  /// 16 bytes: these are in no other name's way.
+  /// Interfaces of modules, in other files or included, may have types that Flang does not have,
+  /// such as reals of 16 bytes: these are in no other name's way.
   void leave_out_interfaces(const fp::Program& program) {
     for (const fp::ProgramUnit& u : program.v) {
       const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u);
       if (!m) continue;
       const auto& part = std::get<fp::SpecificationPart>(m->value().t);
+      const Span own = places_.of(std::get<fp::Statement<fp::ModuleStmt>>(m->value().t).source);
       for (const fp::DeclarationConstruct& d :
            std::get<std::list<fp::DeclarationConstruct>>(part.t)) {
         const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u);
@@ -101,7 +102,8 @@ class Units {
             places_.of(std::get<fp::Statement<fp::InterfaceStmt>>(i->value().t).source);
         const Span last =
             places_.of(std::get<fp::Statement<fp::EndInterfaceStmt>>(i->value().t).source);
-        errors_in(first.source, {first.line, last.line});
+        if (elsewhere_ || first.source != own.source)
+          errors_in(first.source, {first.line, last.line});
       }
     }
   }

@@ -96,6 +96,20 @@ const sem::Symbol* callee_of(const fp::Call& c) {
   return name && name->symbol ? &name->symbol->GetUltimate() : nullptr;
 }
 
+/// Whether the argument of a call, at this place or of this name, stays as it is.
+bool is_input(const sem::Symbol& callee, const std::optional<fp::Keyword>& name,
+              std::size_t place) {
+  const auto* d = callee.detailsIf<sem::SubprogramDetails>();
+  if (!d) return false;
+  const auto& dummies = d->dummyArgs();
+  if (!name)
+    return place < dummies.size() && dummies[place] &&
+           dummies[place]->attrs().test(sem::Attr::INTENT_IN);
+  return std::any_of(dummies.begin(), dummies.end(), [&](const sem::Symbol* dummy) {
+    return dummy && dummy->name() == name->v.source && dummy->attrs().test(sem::Attr::INTENT_IN);
+  });
+}
+
 /// Visits a tree.
 class Finder {
  public:
@@ -169,14 +183,18 @@ class Finder {
     const bool reads =
         callee && sem::IsFunction(*callee) && (intrinsic || sem::IsPureProcedure(*callee));
     OwnEffects::Passed passed;
+    std::size_t number = 0;
     for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t)) {
       const auto& given = std::get<fp::ActualArg>(a.t).u;
+      const bool input =
+          callee && is_input(*callee, std::get<std::optional<fp::Keyword>>(a.t), number);
+      ++number;
       if (std::holds_alternative<fp::AltReturnSpec>(given)) continue;
       const auto* e = std::get_if<Fortran::common::Indirection<fp::Expr>>(&given);
       const SomeExpr* typed = e ? sem::GetExpr(nullptr, e->value()) : nullptr;
       if (!typed) out_.unknown = true;  // such as an address
       if (!typed || !ev::IsVariable(*typed)) continue;
-      if (!reads) changed(*typed);
+      if (!reads && !input) changed(*typed);
       pass(*typed, passed);
     }
     if (!callee) {

@@ -127,3 +127,92 @@ end program
 )");
   same_program(f, {"step"});
 }
+
+TEST_CASE("fortran: records whose parts get memory stay where they are") {
+  const Folder f;
+  f.write("k.f90", R"(module store
+  implicit none
+  type field
+    integer :: n = 0
+    real(8), allocatable :: u(:)
+  end type
+  type tile
+    integer :: cells = 0, low = 1
+    type(field) :: f
+  end type
+  type chunk_type
+    integer :: halo = 2
+    type(tile), allocatable :: tiles(:)
+  end type
+  type(chunk_type) :: chunk
+contains
+  subroutine build(x)
+    real(8), intent(inout) :: x(:)
+    integer :: t, i
+    do t = 1, size(chunk%tiles)
+      chunk%tiles(t)%low = 1
+      chunk%tiles(t)%f%n = chunk%tiles(t)%cells + chunk%halo
+      allocate (chunk%tiles(t)%f%u(chunk%tiles(t)%low:chunk%tiles(t)%f%n))
+      chunk%tiles(t)%f%u = t
+      chunk%tiles(t)%cells = chunk%tiles(t)%cells + 1
+    end do
+    do i = 1, size(x)
+      x(i) = x(i) + 1
+    end do
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use store
+  implicit none
+  real(8) :: x(4) = 0.5d0
+  integer :: t
+  allocate (chunk%tiles(3))
+  do t = 1, 3
+    chunk%tiles(t)%cells = t + 2
+  end do
+  call build(x)
+  print '(9f8.3)', x
+  do t = 1, 3
+    print '(2i4, 9f8.3)', chunk%tiles(t)%cells, chunk%tiles(t)%f%n, chunk%tiles(t)%f%u
+  end do
+end program
+)");
+  same_program(f, {"build"});
+}
+
+TEST_CASE("fortran: bounds that depend on variables of modules, beside calls that stay") {
+  const Folder f;
+  f.write("k.f90", R"(module sizes
+  implicit none
+  integer :: n = 4, m = 3
+contains
+  subroutine fill(count, x)  ! no kernel
+    integer :: count
+    real(8), intent(inout) :: x(:)
+    if (count > 1000) stop count
+    x = x + count
+  end subroutine
+  subroutine grow(x)
+    real(8), intent(inout) :: x(n, m)
+    real(8) :: w(n)
+    integer :: i
+    w = 0.25d0
+    call fill(n, x(:, 1))
+    call fill(n, w)
+    do i = 1, m
+      x(:, i) = x(:, i) + w
+    end do
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use sizes
+  implicit none
+  real(8) :: x(4, 3) = 0.5d0
+  call grow(x)
+  print '(12f8.3)', x
+end program
+)");
+  same_program(f, {"grow"});
+}

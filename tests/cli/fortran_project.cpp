@@ -192,3 +192,78 @@ TEST_CASE("fc: the form of a file as the compiler's options have it") {
   CHECK(has(tool("fc --kernel one -- gfortran -fno-automatic -ffixed-form -c old.f90", f.str()).err,
             "`-fno-automatic` keeps local variables from call to call"));
 }
+
+TEST_CASE("fortran: a module `mpi` without a source has the names of the header mpif.h") {
+  const Folder f;
+  REQUIRE(shell("mkdir include library", f.str()).status == 0);
+  f.write("include/mpif.h", R"(      integer MPI_COMM_WORLD, MPI_SUM, MPI_DOUBLE_PRECISION, MPI_SUCCESS
+      integer MPI_STATUS_SIZE
+      parameter (MPI_COMM_WORLD=0, MPI_SUM=3, MPI_DOUBLE_PRECISION=17, MPI_SUCCESS=0)
+      parameter (MPI_STATUS_SIZE=6)
+      include 'mpif-sizes.h'
+)");
+  f.write("include/mpif-sizes.h", R"(      interface mpi_sizeof
+        subroutine mpi_sizeof_wide(x, size, ierror)
+          use, intrinsic :: iso_fortran_env, only: real128
+          real(real128) :: x
+          integer, intent(out) :: size, ierror
+        end subroutine
+      end interface
+)");
+  f.write("library/mpi.f90", R"(module mpi
+  include 'mpif.h'
+end module
+subroutine mpi_allreduce(from, to, count, type, op, comm, ierror)
+  implicit none
+  integer :: count, type, op, comm, ierror
+  real(8) :: from(count), to(count)
+  to = 2*from
+  ierror = type + op + comm - 20
+end subroutine
+)");
+  f.write("k.f90", R"(module sums
+  use mpi
+  implicit none
+  integer :: failed = 0
+contains
+  subroutine normalize(n, u)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: u(n)
+    integer :: status(MPI_STATUS_SIZE), ierr, i
+    real(8) :: own, all
+    own = 0
+    do i = 1, n
+      own = own + u(i)
+    end do
+    call mpi_allreduce(own, all, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierr)
+    if (ierr /= MPI_SUCCESS) then
+      failed = ierr
+      return
+    end if
+    status = 1
+    do i = 1, n
+      u(i) = u(i)/(all + sum(status))
+    end do
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use sums
+  implicit none
+  real(8) :: u(7) = 0.5d0
+  call normalize(7, u)
+  print *, u, failed
+end program
+)");
+  CHECK(has(tool("gen k.f90", f.str()).err, "the source of the module `mpi` is not found"));
+  const Outcome made =
+      tool("gen k.f90 -I include --quiet -o k.c --fortran-interface i.f90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  const Outcome built = shell(
+      "mkdir -p b a && gfortran -I include -J b -o before library/mpi.f90 k.f90 main.f90 && "
+      "gcc -O1 -Wall -Werror -c k.c && "
+      "gfortran -I include -J a -o after library/mpi.f90 i.f90 main.f90 k.o",
+      f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  CHECK(shell("./before", f.str()).out == shell("./after", f.str()).out);
+}
