@@ -21,7 +21,17 @@ std::string text_of(const std::vector<Pieces>& all) {
   };
   for (const Pieces& x : all) add(x.headers);
   if (!out.empty()) out += "\n";
-  for (const Pieces& x : all) add(x.definitions);
+  std::vector<std::string> definitions;
+  for (const Pieces& x : all)
+    for (const std::string& p : x.definitions) {
+      const auto same = std::find_if(definitions.begin(), definitions.end(), [&](std::string& d) {
+        const auto both = joined_declarations(d, p);
+        if (both) d = *both;
+        return both.has_value();
+      });
+      if (same == definitions.end()) definitions.push_back(p);
+    }
+  add(definitions);
   // A kernel that others call and that is there for itself comes once, before them.
   const auto body = [](const std::string& text) { return text.substr(text.find('{')); };
   std::map<std::string, std::string> bodies;

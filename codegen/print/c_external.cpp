@@ -5,6 +5,47 @@
 
 // Calls of external functions.
 namespace moonloop {
+namespace {
+
+/// `void f_(int32_t *, size_t);`: up to the parenthesis, and the types.
+struct Declared {
+  std::string head;
+  std::vector<std::string> types;
+  std::string rest;  // after the parenthesis
+};
+
+std::optional<Declared> declared(const std::string& text) {
+  const std::size_t open = text.find('('), close = text.find(");");
+  if (open == std::string::npos || close == std::string::npos || open == 0 ||
+      text[open - 1] != '_' || text.find_first_of("{#=") != std::string::npos)
+    return std::nullopt;
+  Declared out{text.substr(0, open + 1), {}, text.substr(close + 1)};
+  for (std::size_t at = open + 1; at < close;) {
+    const std::size_t end = std::min(text.find(',', at), close);
+    const std::size_t first = text.find_first_not_of(" \n", at);
+    out.types.push_back(text.substr(first, end - first));
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::string> joined_declarations(const std::string& one, const std::string& other) {
+  if (one == other) return one;
+  std::optional<Declared> a = declared(one);
+  const std::optional<Declared> b = declared(other);
+  if (!a || !b || a->head != b->head || a->types.size() != b->types.size()) return std::nullopt;
+  for (std::size_t i = 0; i < a->types.size(); ++i) {
+    std::string& type = a->types[i];
+    if (type == b->types[i]) continue;
+    if (!type.ends_with('*') || !b->types[i].ends_with('*')) return std::nullopt;
+    const bool both =
+        type.find("const") != std::string::npos && b->types[i].find("const") != std::string::npos;
+    type = both ? "void const *" : "void *";
+  }
+  return a->head + parameter_list(a->types, a->head.size()) + ")" + a->rest;
+}
 
 /// As gfortran calls: by addresses, followed by the lengths of texts.
 void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& call) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -8,6 +9,10 @@
 #include "core/model/kernel.h"
 
 namespace moonloop {
+
+/// Two declarations of a function that is defined elsewhere as one, with `void *` where they have
+/// pointers to different types; nothing where they differ in another way.
+std::optional<std::string> joined_declarations(const std::string& one, const std::string& other);
 
 /// Identifiers of the generated code for the names of a kernel: the same name, with `_` appended
 /// where the table of codegen/reserved.h has it, and `_kernel` where it has the function's name.
@@ -86,7 +91,10 @@ class Helpers {
   std::string unset();
   /// Declares a function that is defined elsewhere; false if it is declared otherwise already.
   bool external(const std::string& name, const std::string& declaration) {
-    return functions_.emplace(name, declaration).first->second == declaration;
+    std::string& known = functions_.emplace(name, declaration).first->second;
+    const std::optional<std::string> both = joined_declarations(known, declaration);
+    if (both) known = *both;
+    return both.has_value();
   }
   void include(const std::string& header) {
     if (has_headers(language_)) headers_.insert(header);

@@ -98,6 +98,7 @@ class Sharing {
   }
 
   void loop(Do& outermost) {
+    if (outermost.directive->tag != "simd") have_own_variables(outermost);
     const std::vector<Do*> nest = nest_of(outermost);
     if (nest.empty()) return;
     Body& body = *nest.back()->body;
@@ -123,6 +124,44 @@ class Sharing {
       return false;
     });
     outermost.directive = std::make_shared<const Directive>(std::move(rest));
+  }
+
+  /// Whether expressions name the variable that are in no loop of its own.
+  static bool is_used_beside_loops(const Body& body, const std::string& name) {
+    return std::any_of(body.begin(), body.end(), [&](const Statement& s) {
+      bool used = false;
+      expressions(s, [&](const Expr& e) { used = used || mentions(e, name); });
+      const auto* d = std::get_if<Do>(&s.what);
+      const auto inner = bodies(s);
+      return used || ((!d || d->variable != name) &&
+                      std::any_of(inner.begin(), inner.end(),
+                                  [&](const auto* b) { return is_used_beside_loops(**b, name); }));
+    });
+  }
+
+  /// The variables of loops inside of one that threads share are each iteration's own, and have no
+  /// value behind it.
+  void have_own_variables(Do& outermost) {
+    const Directive& x = *outermost.directive;
+    std::set<std::string> kept{outermost.variable}, inside;
+    for (const auto* names : {&x.firstprivate, &x.lastprivates})
+      kept.insert(names->begin(), names->end());
+    each(*outermost.body, [&](const Statement& s) {
+      const auto* d = std::get_if<Do>(&s.what);
+      if (d && !d->endless && !kept.contains(d->variable)) inside.insert(d->variable);
+    });
+    std::map<std::string, std::string> names;
+    for (const std::string& name : inside) {
+      const auto it = r_.variables.find(name);
+      if (it == r_.variables.end() || it->second.array || !is_used_beside_loops(r_.body, name))
+        continue;
+      const std::string own = fresh_name(r_, name);
+      r_.variables.emplace(own, local_like(Variable(it->second), own));
+      names.emplace(name, own);
+    }
+    if (names.empty()) return;
+    outermost.body = std::make_shared<Body>(*outermost.body);
+    rename_in(*outermost.body, names);
   }
 
   /// The innermost loop, from `body` inwards, that has all uses of the variable, so that it and the

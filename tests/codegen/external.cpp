@@ -46,6 +46,29 @@ y, z, outside = ztake(address(y[1, j]), address(z))                {id=take}
   CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
 }
 
+TEST_CASE("external calls: pointers to several types") {
+  const char* const text = R"(
+kernel both(n: in int32, x: inout float64[n], k: inout int32[n])
+temp outside: int32
+external gather
+x, outside = gather(address(x), n)
+k, outside = gather(address(k), n)
+)";
+  const std::string one = "void gather_(void *, int32_t *);";
+  CHECK(generate(kernel(text), Target::C).source.find(one) != std::string::npos);
+  std::vector<Pieces> pieces;
+  for (const char* type : {"float64", "int32"})
+    pieces.push_back(
+        generate(kernel("kernel " + std::string(type) + "_sum(n: in int32, x: inout " + type +
+                        "[n])\ntemp outside: int32\nexternal gather\n"
+                        "x, outside = gather(address(x), n)\n"),
+                 Target::C)
+            .pieces);
+  const std::string unit = text_of(pieces);
+  CHECK(unit.find(one) != std::string::npos);
+  CHECK(unit.find("gather_(") == unit.find("gather_(void"));
+}
+
 TEST_CASE("external calls: letters in arrays, with how many they are") {
   const Kernel k = kernel(R"(
 kernel title(n: in int32, name: inout int8[n])

@@ -267,6 +267,28 @@ end subroutine
         }).find("tagging `k` as `par` would run") == 0);
 }
 
+TEST_CASE("fortran: variables of loops inside of a parallel one have no value behind it") {
+  const test::Imported all = test::import(R"(
+subroutine s(n, a, b)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n), b(n)
+  integer :: i, j
+  !$omp parallel do collapse(2)
+  do j = 1, n
+    do i = 1, n
+      a(i, j) = 0.5d0*a(i, j)
+    end do
+  end do
+  do i = 1, n
+    b(i) = 2*b(i)
+  end do
+  b(1) = i + b(1)
+end subroutine
+)");
+  const std::string code = generate(all.transformed.at(0), Target::OpenMP).source;
+  CHECK(code.find("#pragma omp parallel for collapse(2)") != std::string::npos);
+}
+
 TEST_CASE("fortran: a private variable of a region that inner loops set is one of each loop") {
   const test::Imported all = test::import(R"(
 subroutine s(n, a, b)
