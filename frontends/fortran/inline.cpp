@@ -407,6 +407,8 @@ class Calls {
     if (whole && whole->logical && whole->array) whole->kept = true;
     if (whole && (!whole->logical || whole->dummy || whole->array)) {
       const Expr first = first_in_memory(a, r_);
+      if (!first && x.output && !whole->character)
+        if (const Expr copy = gathered(a, !input, at, before, after)) return copy;
       if (!first) refuse(fmt::format("`{}`, which has gaps in memory", to_string(a)));
       return first;
     }
@@ -418,6 +420,54 @@ class Calls {
     if (whole && !whole->constant && !input)
       after.push_back({at, Assignment{a, Expr(Compare{CompareOp::Ne, number, lit(0)}, at)}});
     return number;
+  }
+
+  /// A section with gaps in memory, as one without, which goes back where it may be `changed`; null
+  /// where its length is not known.
+  Expr gathered(const Expr& section, bool changed, const Span& at, Body& before, Body& after) {
+    const auto& l = *section.as<Load>();
+    const Variable from = r_.variables.at(l.array);
+    Variable copy = local_like(from, fresh_name(r_, l.array));
+    copy.bounds.clear();
+    Exprs there, here, lengths;
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < l.index.size(); ++i) {
+      const auto* s = l.index[i].as<Slice>();
+      if (!s) {
+        there.push_back(l.index[i]);
+        continue;
+      }
+      const auto step = s->step ? as_int(s->step) : std::optional<std::int64_t>(1);
+      const Expr start = s->start ? s->start : first_of(from.bounds[i]);
+      const Expr stop = s->stop ? s->stop : from.bounds[i].upper;
+      if (!step || *step == 0 || !start || !stop) return Expr();
+      here.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, at));
+      there.push_back(index_add({start, index_mul(lit(*step), index_sub(here.back(), lit(1)))}));
+      lengths.push_back(length(start, stop, *step));
+      copy.bounds.push_back({Expr(), lengths.back()});
+      last = i;
+    }
+    // Where the section begins and ends along its last axis may be known only there.
+    if (const Bounds& b = from.bounds[last]; b.upper)
+      copy.bounds.back().upper = length(first_of(b), b.upper, 1);
+    const auto move = [&](const Expr& to, const Expr& value, Body& out) {
+      Statement s{at, Assignment{to, value}};
+      for (std::size_t i = 0; i < here.size(); ++i) {  // the first axis innermost
+        Do d;
+        d.variable = written_name(here[i]);
+        d.from = lit(1);
+        d.to = lengths[i];
+        d.body = std::make_shared<Body>(Body{std::move(s)});
+        s = {at, std::move(d)};
+      }
+      out.push_back(std::move(s));
+    };
+    const Expr own = load(copy.name, here, at), place = load(l.array, there, at);
+    move(own, place, before);
+    if (changed) move(place, own, after);
+    const std::string name = copy.name;
+    r_.variables.emplace(name, std::move(copy));
+    return var(name, at);
   }
 
   /// A scalar of the same value. Characters stay what they are.

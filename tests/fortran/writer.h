@@ -735,6 +735,7 @@ end subroutine
 
   /// A variable of a module that gets memory here, and what uses it, which may be left in between.
   void memory(int depth, const std::string& i) {
+    kept_ = true;  // and then no optional arguments
     line(depth, "if (allocated(block)) deallocate (block)");
     line(depth, "allocate (block(0:abs(k(" + i + "))), stat=q)");
     line(depth, one_of({"block = ", "block(:) = ", "block(0) = "}) + real(1));
@@ -756,6 +757,7 @@ end subroutine
     }
     line(depth, "end if");
     line(depth, "if (allocated(block)) deallocate (block)");
+    kept_ = false;
   }
 
   /// Of a loop without a name, whatever loops are around.
@@ -822,7 +824,8 @@ end subroutine
       case 12: return line(depth, "call touch(" + one_of({"x", "pb"}) + ", e=c)");
       case 13: return line(depth, "call pass(x" + one_of({"", ", (pa)", ", g=0.75d0*u"}) + ")");
       case 14: return line(depth, "t = bent(t) + bent(u, " + real(0) + ")");
-      case 15: return line(depth, "if (present(e)) e(2) = 0.5d0*e(2) + " + real(0));
+      case 15:
+        return line(depth, kept_ ? "t = u" : "if (present(e)) e(2) = 0.5d0*e(2) + " + real(0));
       case 6: return line(depth, "call mix(x, (x(n:1:-1)))");  // in parentheses: as it was before
       case 7: return line(depth, "call mix(x(2:n), (x(1:n-1)))");
       case 0: return line(depth, "call mix(x, a(:, " + i + "))");
@@ -856,7 +859,7 @@ end subroutine
     const std::string i = index();
     switch (pick(8)) {
       case 6: return line(depth, "t = sum(pa)/(2*n) + maxval(pb)/4");
-      case 7: return line(depth, "if (present(e)) u = 0.5d0*u + sum(e)/8");
+      case 7: return line(depth, kept_ ? "u = t" : "if (present(e)) u = 0.5d0*u + sum(e)/8");
       case 0: return line(depth, "t = sum(x(" + i + ":))/n");
       case 1: return line(depth, "u = maxval(a(:, " + i + "))");
       case 2: return line(depth, "c = count(x > " + real(0) + ")");
@@ -906,7 +909,7 @@ end subroutine
       return condition(depth - 1) + one_of({" .and. ", " .or. "}) + "(" + condition(depth - 1) +
              ")";
     switch (pick(6)) {
-      case 5: return chance(60) ? "u > t" : "present(e)";
+      case 5: return kept_ || chance(60) ? "u > t" : "present(e)";
       case 0: return real(0) + one_of({" > ", " <= "}) + real(0);
       case 1: return integer(0) + one_of({" == ", " /= ", " < "}) + integer(0);
       case 2: return "f";
@@ -922,6 +925,7 @@ end subroutine
   bool texts_;
   bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
+  bool kept_ = false;
   bool jumps_;    // which make proofs long
   std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
