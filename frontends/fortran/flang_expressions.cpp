@@ -458,6 +458,8 @@ class Converter {
       return Expr(Cast{type<T>(), call(std::string(kOfTexts) + "ichar", {a}, at_)}, at_);
     if (name == "repeat")
       return call(std::string(kOfTexts) + name, {a, to_expr(*given(1), at_)}, at_);
+    if (name.starts_with("adjust") && !is_text(first->GetType()))  // of one letter: that
+      return argument_ ? a : first_letter(a);
     Exprs args{a};
     if (const SomeExpr* second = given(1); second && name != "len" && name != "len_trim")
       args.push_back(text.visit(*second));

@@ -83,6 +83,7 @@ void same_programs(unsigned seed, bool inside, bool threads) {
   const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
   CHECK(before.status == 0);
   CHECK(before.out.size() > 1000);
+  CHECK_MESSAGE(after.status == 0, after.err);
   INFO(f.read("k.f90"));
   CHECK(before.out == after.out);
 }

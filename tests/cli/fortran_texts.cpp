@@ -263,3 +263,28 @@ end program
 )");
   same_program(f, {"work"});
 }
+
+TEST_CASE("fortran: a letter is adjusted to where it is") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine find(k, c, n)
+  implicit none
+  integer, intent(in) :: k
+  character, intent(in) :: c
+  integer, intent(inout) :: n
+  if (trim('b') == adjustl(char(97 + mod(k, 9)))) n = n + 1
+  if (adjustr(c) == 'c') n = n + 10
+  if (adjustl(c) // 'x' == adjustr(achar(99)) // 'x') n = n + 100
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  integer :: n, k
+  n = 0
+  do k = 0, 4
+    call find(k, achar(97 + k), n)
+  end do
+  print *, n
+end program
+)");
+  same_program(f, {"find"});
+}

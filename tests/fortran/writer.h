@@ -746,11 +746,11 @@ end subroutine
       line(depth, "end do");
     }
     if (chance(30)) line(depth, "block = [t, x(" + i + "), u]");
-    line(depth, "if (block(0) > " + real(0) + ") then");
+    line(depth, "if (block(lbound(block, 1)) > " + real(0) + ") then");
     body(1, depth + 1);
     line(depth,
          one_of({"else if (size(block) > 3) then", "else if (.not. allocated(block)) then"}));
-    line(depth + 1, "x(" + i + ") = 0.5d0*x(" + i + ") + 0.25d0*block(0)");
+    line(depth + 1, "x(" + i + ") = 0.5d0*x(" + i + ") + 0.25d0*block(lbound(block, 1))");
     if (chance(50)) {
       line(depth, "else");
       body(1, depth + 1);
