@@ -372,10 +372,14 @@ TEST_CASE("auto: on devices, loops are cut at the iteration that the others depe
           "p[i, j] = min(p[i, j], p[i, k] + p[k, j])\n");
   CHECK(tool("auto k.loop --target cuda -p n=500 -o k.lua", f.str()).status == 0);
   const std::string code = tool("gen k.loop -t k.lua --target cuda", f.str()).out;
-  // Neighbouring work-items are along the rows, of which the grid has those behind row `k`.
-  CHECK(has(code, "int const i_after = blockIdx.x + k + 1;"));
+  // Neighbouring work-items are along the rows, of which the grid has all; copies of row `k` as it
+  // was and as it is then come from one group, with the row's own step in between.
+  CHECK(has(code, "int const i = blockIdx.x;"));
   CHECK(has(code, "int const j_from_from_after_inner = threadIdx.x;"));
+  CHECK(has(code, "<<<dim3(1, 1, 1),"));
   CHECK(!has(code, "for (int i"));
+  CHECK(has(code, "void paths_kernel_1("));
+  CHECK(!has(code, "void paths_kernel_2("));
   CHECK(tool("auto k.loop --target opencl -p n=500 -o k.lua", f.str()).status == 0);
   const Outcome run = tool("run k.loop -t k.lua --target opencl -p n=37 --verify --quiet", f.str());
   CHECK(has(run.out, "verify: equal"));
