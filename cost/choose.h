@@ -8,8 +8,8 @@
 /// Choosing between versions of a kernel by predicted times.
 namespace moonloop::cost {
 
-/// The number of the version with the least prediction, the first one of equals: callers list simpler
-/// targets first. 0 for none.
+/// The number of the version with the least prediction, the first one of equals: callers list
+/// simpler targets first. 0 for none.
 std::size_t fastest(const std::vector<double>& seconds);
 
 /// A value of a parameter from which on another version is chosen.

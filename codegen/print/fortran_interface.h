@@ -41,7 +41,7 @@ struct AroundRoutine {
   /// Pointers in the interface's module to routines without arguments that need an interface, by
   /// which others find them, and what each points to when the routine begins.
   std::vector<std::pair<std::string, std::string>> pointers;
-  std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
+  std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
 };
 
 /// `kernel`: its name, which Fortran uses even where C's function has another one. Fails

@@ -47,9 +47,9 @@ class WitnessSearch {
     in_facts_.push_back(0);
     return kinds_.size() - 1;
   }
-  void wants(const LinearForm& f, bool equality) {
+  void wants(const LinearForm& f, bool equality) try {
     (equality ? zero_ : not_negative_).push_back(sum_of(f));
-  }
+  } catch (const TooLarge&) { too_large_ = true; }
 
   /// Whether all is met for each value of what is known, or at least for those that meet one more
   /// condition on the first `own` variables, which it gives as a sum that is not negative.
@@ -57,6 +57,7 @@ class WitnessSearch {
     std::optional<LinearForm> where;
   };
   std::optional<Found> find(std::size_t own) try {
+    if (too_large_) return std::nullopt;
     derive_digits();
     for (const bool anywhere : {true, false}) {
       WitnessSearch now = *this;
@@ -312,6 +313,7 @@ class WitnessSearch {
   std::vector<std::size_t> in_facts_;     // their numbers there, of those that are known
   std::vector<Sum> zero_, not_negative_;  // still to be met
   std::vector<std::size_t> counts_;       // of periods, in unknowns of which remainders are known
+  bool too_large_ = false;                // some constraint has coefficients that are not tried
   std::size_t own_ = 0;                   // variables that a condition may have
   std::optional<LinearForm> where_;       // the condition
 };

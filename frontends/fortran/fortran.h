@@ -51,8 +51,8 @@ struct FortranFile {
     std::vector<std::string> outputs_inside;  // and those that have to be where it is
     /// Pointers to these in the interface's module, and where they point to.
     std::vector<std::pair<std::string, std::string>> pointers;
-    std::vector<std::string> entries;         // of a subprogram with `entry`: the names of all
-    std::optional<std::string> bound;         // what C calls it, for `bind(c)`; empty: nothing
+    std::vector<std::string> entries;  // of a subprogram with `entry`: the names of all
+    std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
   };
   std::map<std::string, Home> homes;  // by routine
   /// About units that are left out, directives that have no effect, and calls that stay.

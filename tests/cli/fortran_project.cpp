@@ -196,7 +196,8 @@ TEST_CASE("fc: the form of a file as the compiler's options have it") {
 TEST_CASE("fortran: a module `mpi` without a source has the names of the header mpif.h") {
   const Folder f;
   REQUIRE(shell("mkdir include library", f.str()).status == 0);
-  f.write("include/mpif.h", R"(      integer MPI_COMM_WORLD, MPI_SUM, MPI_DOUBLE_PRECISION, MPI_SUCCESS
+  f.write("include/mpif.h",
+          R"(      integer MPI_COMM_WORLD, MPI_SUM, MPI_DOUBLE_PRECISION, MPI_SUCCESS
       integer MPI_STATUS_SIZE
       parameter (MPI_COMM_WORLD=0, MPI_SUM=3, MPI_DOUBLE_PRECISION=17, MPI_SUCCESS=0)
       parameter (MPI_STATUS_SIZE=6)

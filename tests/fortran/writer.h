@@ -926,7 +926,7 @@ end subroutine
   bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
   bool kept_ = false;
-  bool jumps_;    // which make proofs long
+  bool jumps_;  // which make proofs long
   std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
