@@ -234,6 +234,18 @@ function Device:take_waves(loop)
   return true
 end
 
+-- Makes a rule of an expression, `extract` as extract_subst takes it, and computes it before the loops
+-- `sweep`, with these options of precompute; gives whether both is legal, else nothing changes.
+function Device:compute_before(why, name, extract, sweep, options)
+  local trial = self.script:fork()
+  if not trial:try(why, "extract_subst", name, table.unpack(extract))
+      or not trial:try(why, "precompute", name, sweep, options) then
+    return false
+  end
+  self.script = trial
+  return true
+end
+
 -- Loops in it are looked at one by one, on the host; short ones that follow each other together.
 function Device:keep(nest)
   local last = nest.chain[#nest.chain]

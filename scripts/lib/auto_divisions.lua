@@ -46,12 +46,8 @@ function Divisions.before(device, ids, sweep, alike)
           :format(each.text)
         local options = {temporary_name = name .. "_part"}
         if #along > 0 then options.default_tag = "l.auto" end
-        local own = device.script:fork()
-        if not device.script:try(why, "extract_subst", name, "1/" .. each.text,
-                                 {within = "id:" .. insn.id, divisions = true})
-            or not device.script:try(why, "precompute", name, along, options) then
-          device.script = own
-        end
+        device:compute_before(why, name, {"1/" .. each.text, {within = "id:" .. insn.id, divisions = true}},
+                              along, options)
       end
     end
   end

@@ -39,8 +39,7 @@ local function copy_rows(device, why, rows)
     for axis = 1, #row.params do inames[axis] = device:fresh(("%s_axis_%d"):format(name, axis)) end
     local options = {temporary_name = name .. "_copy", temporary_address_space = "global",
                      default_tag = false, precompute_inames = inames}
-    if not device.script:try(why, "extract_subst", name, row.text, row.params, "id:" .. row.id)
-        or not device.script:try(why, "precompute", name, row.steps, options) then
+    if not device:compute_before(why, name, {row.text, row.params, "id:" .. row.id}, row.steps, options) then
       return nil
     end
     loops[#loops + 1] = inames[1]
@@ -73,11 +72,7 @@ local function read_once(device, iname)
         known[text] = true
         local name = device:fresh_name(access.variable .. "_value")
         local why = ("`%s` is the same for all work-items of a group: read once"):format(text)
-        local own = device.script:fork()
-        if not device.script:try(why, "extract_subst", name, text, {}, "id:" .. id)
-            or not device.script:try(why, "precompute", name, {}, {temporary_name = name .. "_copy"}) then
-          device.script = own
-        end
+        device:compute_before(why, name, {text, {}, "id:" .. id}, {}, {temporary_name = name .. "_copy"})
       end
     end
   end
