@@ -78,8 +78,9 @@ struct ProofKey {
     std::string variable;  // empty where its name does not matter
     std::vector<ExprKey> index;
     std::optional<ExprKey> in_memory;  // where one of the two subscripts is flat
+    std::optional<ExprKey> when;       // where it is in an arm of a conditional expression
 
-    auto fields() const { return std::tie(variable, index, in_memory); }
+    auto fields() const { return std::tie(variable, index, in_memory, when); }
     bool operator==(const Place& o) const { return fields() == o.fields(); }
   };
 
@@ -135,9 +136,10 @@ struct QuestionKey {
     std::vector<ExprKey> index;
     std::vector<std::string> read;     // in the subscripts
     std::optional<ExprKey> in_memory;  // where one of two subscripts is flat
+    std::optional<ExprKey> when;       // where it is in an arm of a conditional expression
     ClaimsKey claims;
 
-    auto fields() const { return std::tie(variable, field, index, read, in_memory, claims); }
+    auto fields() const { return std::tie(variable, field, index, read, in_memory, when, claims); }
     bool operator==(const Place& o) const { return fields() == o.fields(); }
   };
   struct Relation {

@@ -95,7 +95,7 @@ int Conflicts::place(int insn, const std::string& iname) const {
 }
 
 ApproximateMap Conflicts::pairs(const StatementAccess& x, const StatementAccess& y) {
-  ApproximateMap out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn));
+  ApproximateMap out = meetings(k_, k_, variables_, x, dims(x.insn), y, dims(y.insn));
   out.intersect_domain(instances(x.insn));
   out.intersect_range(instances(y.insn));
   if (!out.exact && x.insn == y.insn) out.all = with_known_scalars(x, y, std::move(out.all));

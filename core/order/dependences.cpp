@@ -31,7 +31,7 @@ DependenceList dependences(const Kernel& k, const std::string& within) {
   const auto add = [&](const AccessAt& a, const AccessAt& b) {
     const Access &x = r.at(a), &y = r.at(b);
     const auto &da = r.order.dims(a.insn), &db = r.order.dims(b.insn);
-    ApproximateMap pairs = conflict_map(r.order.kernel(), k, r.variables, x, da, y, db);
+    ApproximateMap pairs = meetings(r.order.kernel(), k, r.variables, x, da, y, db);
     Map& m = pairs.all;
     for (const std::string& i : r.private_to(x.variable, a.insn, b.insn))
       m = equate(std::move(m), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),

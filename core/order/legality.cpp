@@ -258,8 +258,9 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
     std::map<std::string, std::vector<AccessAt>> groups;
     for (std::size_t i = begin; i < end; ++i) {
       const Instruction& insn = ref_->order.insn(all[i].insn);
-      groups[fmt::format("{}|{}|{}", nests_[std::size_t(all[i].insn)],
-                         to_string(ref_->at(all[i]).index), to_string(insn.predicates))]
+      const Access& x = ref_->at(all[i]);
+      groups[fmt::format("{}|{}|{}|{}", nests_[std::size_t(all[i].insn)], to_string(x.index),
+                         to_string(insn.predicates), x.when ? to_string(x.when) : "")]
           .push_back(all[i]);
     }
     for (const auto& [key, group] : groups) check_group(group);

@@ -101,6 +101,10 @@ ProofKey Legality::proof_key(const Pair& p) const {
       place.index.push_back(expression(e));
       collect_reads(e, names);
     }
+    if (x->when) {
+      place.when = expression(x->when);
+      collect_reads(x->when, names);
+    }
     if (flat)
       if (const auto at = place_in_memory(was.kernel(), x->variable, x->index))
         place.in_memory = expression(*at);
@@ -149,7 +153,7 @@ ProofKey Legality::proof_key(const Pair& p) const {
 ApproximateMap Legality::demanded(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
-  ApproximateMap out = p.x ? conflict_map(was.kernel(), k_, ref_->variables, *p.x, da, *p.y, db)
+  ApproximateMap out = p.x ? meetings(was.kernel(), k_, ref_->variables, *p.x, da, *p.y, db)
                            : ApproximateMap{universal_map(da, db)};
   Map& pairs = out.all;
   for (const std::string& i : p.equal)

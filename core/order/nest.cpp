@@ -149,8 +149,9 @@ class Fission {
     if (const auto it = kind_of_.find(place); it != kind_of_.end()) return it->second;
     const int next = static_cast<int>(kinds_.size());
     const std::string text = fmt::format(
-        "{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index),
-        fmt::join(r_.order.dims(a.insn), ","), to_string(r_.order.insn(a.insn).predicates));
+        "{}|{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index),
+        fmt::join(r_.order.dims(a.insn), ","), to_string(r_.order.insn(a.insn).predicates),
+        r_.at(a).when ? to_string(r_.at(a).when) : "");
     return kind_of_[place] = kinds_.emplace(text, next).first->second;
   }
 
@@ -258,7 +259,7 @@ class Fission {
 
   Map dependence(const AccessAt& a, const AccessAt& b) {
     const RunOrder& o = r_.order;
-    Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
+    Map m = meetings(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
                          o.dims(b.insn))
                 .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
@@ -288,7 +289,7 @@ static bool meet_within(const Kernel& k, const Variables& variables, const Instr
                         const Access& a, const Instruction& y, const Access& b) {
   const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
       y_dims(y.inames.begin(), y.inames.end());
-  Map m = conflict_map(k, variables, a, x_dims, b, y_dims).all;
+  Map m = meetings(k, k, variables, a, x_dims, b, y_dims).all;
   m = isl_map_intersect_domain(m.take(), instances_of(k, x, x_dims).all.take());
   m = isl_map_intersect_range(m.take(), instances_of(k, y, y_dims).all.take());
   for (std::size_t i = 0; i < x_dims.size(); ++i) {

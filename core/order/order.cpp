@@ -194,6 +194,20 @@ std::string field_of(const Expr& e) {
   return f ? field_of(f->base) + "." + f->name : "";
 }
 
+/// Conditions of reads, null where they are always made: when one of the two is, or both hold.
+Expr either(const Expr& a, const Expr& b) {
+  if (!a || !b) return {};
+  return equal(a, b) ? a : Expr(Nary{NaryOp::Or, {a, b}});
+}
+Expr both(const Expr& a, const Expr& b) {
+  if (!a || !b) return a ? a : b;
+  return equal(a, b) ? a : Expr(Nary{NaryOp::And, {a, b}});
+}
+/// Whether a condition may be one of instances alone.
+bool may_be_of_instances(const Expr& condition) {
+  return !condition.holds<Load>() && !condition.holds<Call>() && !condition.holds<Reduce>();
+}
+
 /// A list of accesses, each once.
 class AccessCollector {
  public:
@@ -201,27 +215,39 @@ class AccessCollector {
     if (!has(a.variable, a.write, a.index, a.field)) all.push_back(a);
   }
   void read(const std::string& variable, const Exprs& index, const Span& at,
-            const std::string& field) {
-    if (!has(variable, false, index, field)) all.push_back({variable, false, index, at, field});
+            const std::string& field, const Expr& when) {
+    if (Access* known = find(variable, false, index, field))
+      known->when = either(known->when, when);
+    else
+      all.push_back({variable, false, index, at, field, when});
   }
 
   std::vector<Access> all;
 
  private:
   bool has(const std::string& variable, bool write, const Exprs& index, const std::string& field) {
+    return find(variable, write, index, field) != nullptr;
+  }
+  Access* find(const std::string& variable, bool write, const Exprs& index,
+               const std::string& field) {
     constexpr std::size_t kFew = 8;
     const auto same = [&](const Access& x) {
       return x.write == write && x.variable == variable && x.field == field &&
              equal(x.index, index);
     };
-    if (all.size() < kFew) return std::any_of(all.begin(), all.end(), same);
+    if (all.size() < kFew) {
+      const auto it = std::find_if(all.begin(), all.end(), same);
+      return it == all.end() ? nullptr : &*it;
+    }
     for (; numbered_ < all.size(); ++numbered_) {
       const Access& a = all[numbered_];
       by_hash_[hash_of(a.variable, a.index, a.field)].push_back(numbered_);
     }
     const auto alike = by_hash_.find(hash_of(variable, index, field));
-    return alike != by_hash_.end() && std::any_of(alike->second.begin(), alike->second.end(),
-                                                  [&](std::size_t n) { return same(all[n]); });
+    if (alike == by_hash_.end()) return nullptr;
+    for (const std::size_t n : alike->second)
+      if (same(all[n])) return &all[n];
+    return nullptr;
   }
   static std::size_t hash_of(const std::string& variable, const Exprs& index,
                              const std::string& field) {
@@ -243,18 +269,22 @@ struct ReadsOfPart {
     Span at;
     std::string field;
     bool scalar;
+    Expr when;
   };
 
   void operator()(const std::string& name, const Exprs& index, const Span& at,
-                  const std::string& field, bool scalar) {
+                  const std::string& field, bool scalar, const Expr& when) {
     const std::size_t h = std::hash<std::string>{}(name) + index.size();
     const auto [first, last] = by_name.equal_range(h);
     for (auto it = first; it != last; ++it) {
-      const Read& r = all[it->second];
-      if (r.scalar == scalar && r.name == name && r.field == field && equal(r.index, index)) return;
+      Read& r = all[it->second];
+      if (r.scalar != scalar || r.name != name || r.field != field || !equal(r.index, index))
+        continue;
+      r.when = either(r.when, when);
+      return;
     }
     by_name.emplace(h, all.size());
-    all.push_back({name, index, at, field, scalar});
+    all.push_back({name, index, at, field, scalar, when});
   }
 
   Expr part;  // keeps its address
@@ -284,13 +314,23 @@ class ReadWalk {
     if (may_be_known)
       if (const auto it = parts_.find(e.identity()); it != parts_.end()) {
         for (const ReadsOfPart::Read& r : it->second.all)
-          read_(r.name, r.index, r.at, r.field, r.scalar);
+          read_(r.name, r.index, r.at, r.field, r.scalar, both(when_, r.when));
         return 1;
       }
     std::size_t nodes = 1;
     const auto below = [&](const Expr& c) { nodes += (*this)(c); };
     if (const Expr* element = as_indexof(e)) {  // its position, not its value
       for_each_child(*element, below);
+      return nodes;
+    }
+    if (const Select* s = e.as<Select>(); s && may_be_of_instances(s->cond)) {
+      below(s->cond);
+      const Expr around = when_;
+      when_ = both(around, s->cond);
+      below(s->yes);
+      when_ = both(around, Expr(Unary{UnaryOp::Not, s->cond}));
+      below(s->no);
+      when_ = around;
       return nodes;
     }
     const Expr base = e.as<Field>() ? base_of_field(e) : Expr();
@@ -314,20 +354,21 @@ class ReadWalk {
   void node(const Expr& x, const std::string& field) {
     static const Exprs none;
     if (const Var* v = x.as<Var>())
-      read_(v->name, none, x.at(), field, true);
+      read_(v->name, none, x.at(), field, true, when_);
     else if (const Load* l = x.as<Load>())
-      read_(l->array, l->linear ? subscripts_of(*l) : l->index, x.at(), field, false);
+      read_(l->array, l->linear ? subscripts_of(*l) : l->index, x.at(), field, false, when_);
   }
 
   F& read_;
+  Expr when_;  // this part is evaluated
   std::unordered_map<const void*, ReadsOfPart>& parts_ = reads_of_parts();
 };
 
 template <class IsVariable>
 void add_reads(const Expr& e, const IsVariable& is_variable, AccessCollector& out) {
   auto read = [&](const std::string& name, const Exprs& index, const Span& at,
-                  const std::string& field, bool scalar) {
-    if (!scalar || is_variable(name)) out.read(name, index, at, field);
+                  const std::string& field, bool scalar, const Expr& when) {
+    if (!scalar || is_variable(name)) out.read(name, index, at, field, when);
   };
   ReadWalk<decltype(read)>{read}(e);
 }
@@ -600,6 +641,29 @@ ApproximateMap conflict_map(const Kernel& k, const Kernel& claims, const Variabl
   }
   if (!xs.empty())
     out.all = isl_map_intersect(out.all.take(), same_values(xs, a_dims, ys, b_dims).take());
+  return out;
+}
+
+/// Conditions of more disjuncts than this are left out.
+constexpr isl_size kMostArms = 16;
+
+std::optional<Set> where_made(const Kernel& k, const Access& a,
+                              const std::vector<std::string>& dims) {
+  std::optional<Set> points = a.when ? to_condition(k, a.when, dims) : std::nullopt;
+  if (points && count(isl_set_n_basic_set(points->get())) > kMostArms) return std::nullopt;
+  for (const std::string& p : points ? param_names(*points) : std::vector<std::string>())
+    if (k.has_iname(p)) return std::nullopt;  // of a reduction: some iteration would do
+  return points;
+}
+
+ApproximateMap meetings(const Kernel& k, const Kernel& claims, const Variables& variables,
+                        const Access& a, const std::vector<std::string>& a_dims, const Access& b,
+                        const std::vector<std::string>& b_dims) {
+  ApproximateMap out = conflict_map(k, claims, variables, a, a_dims, b, b_dims);
+  if (auto points = where_made(k, a, a_dims))
+    out.all = isl_map_intersect_domain(out.all.take(), points->take());
+  if (auto points = where_made(k, b, b_dims))
+    out.all = isl_map_intersect_range(out.all.take(), points->take());
   return out;
 }
 

@@ -184,6 +184,15 @@ inline ApproximateMap conflict_map(const Kernel& k, const Variables& variables, 
   return conflict_map(k, k, variables, a, a_dims, b, b_dims);
 }
 
+/// The points of { [dims] } where a read is made, if it is in an arm of a conditional expression
+/// that instances alone choose: it is not made elsewhere. Nothing where that is not known.
+std::optional<Set> where_made(const Kernel& k, const Access& a,
+                              const std::vector<std::string>& dims);
+/// As conflict_map, of instances that make both accesses, see where_made().
+ApproximateMap meetings(const Kernel& k, const Kernel& claims, const Variables& variables,
+                        const Access& a, const std::vector<std::string>& a_dims, const Access& b,
+                        const std::vector<std::string>& b_dims);
+
 /// A pair of instances and the parameters for which they exist; a small one of `m`, not empty.
 struct Witness {
   std::map<std::string, std::int64_t> params, a, b;

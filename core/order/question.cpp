@@ -47,6 +47,10 @@ void Question::access(const Reference& r, const Access& a, bool flat) {
     place.index.push_back({rename(e, numbers_)});
     collect_reads(e, names);
   }
+  if (a.when) {
+    place.when = ExprKey{rename(a.when, numbers_)};
+    collect_reads(a.when, names);
+  }
   for (const std::string& n : names)
     if (r.variables.has(n)) place.read.push_back(n);
   for (const Claim& c : k.claims) {

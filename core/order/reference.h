@@ -99,6 +99,7 @@ struct Access {
   Exprs index;  // empty for scalars
   Span at;
   std::string field = {};  // of a record, as `.f.g`; empty: all of it
+  Expr when = {};          // of a read in an arm of a conditional expression; null: in any case
 };
 /// Whether an access of `field` accesses all of `part` too.
 bool covers_field(const std::string& field, const std::string& part);

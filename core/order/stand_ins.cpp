@@ -250,7 +250,8 @@ class StandInCheck {
   /// temporary to themselves have elements of their own.
   ApproximateMap conflicts(const Access& x, int s, const Access& y, int t) const {
     const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
-    ApproximateMap out = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt);
+    const Kernel& k = is_.order.kernel();
+    ApproximateMap out = meetings(k, k, is_.variables, x, ds, y, dt);
     for (const std::string& i : is_.private_to(x.variable, s, t)) {
       const auto at_s = std::find(ds.begin(), ds.end(), i),
                  at_t = std::find(dt.begin(), dt.end(), i);

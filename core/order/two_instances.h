@@ -96,6 +96,7 @@ class TwoInstances {
   template <class Fixed>
   void meet(const Access& x, const Names& at_x, const Access& y, const Names& at_y,
             const Variables& variables, const Fixed& fixed) {
+    if (x.when || y.when) exact = false;
     if (flat_of(x.index) || flat_of(y.index) || x.index.size() != y.index.size()) {
       exact = false;
       return;

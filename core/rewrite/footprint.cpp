@@ -434,6 +434,14 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
   return f;
 }
 
+/// A set as one convex set without quotients, where within the context it is one.
+static Set as_convex(Set all, const Set& context) {
+  Set hull = isl_set_remove_divs(all.copy());
+  hull = isl_set_from_basic_set(isl_set_simple_hull(hull.take()));
+  const Set reached = isl_set_intersect_params(hull.copy(), context.copy());
+  return yes(isl_set_is_subset(reached.get(), all.get())) ? hull : all;
+}
+
 std::optional<Set> convex_points(const Footprint& f) {
   if (count(isl_set_n_basic_set(f.own.get())) == 1) return f.own;
   Set hull = isl_set_from_basic_set(isl_set_simple_hull(f.own.copy()));
@@ -454,7 +462,7 @@ Set box_points(const Footprint& f) {
     // Each side by itself: most of the parts that some access begins or ends are in another one's.
     const auto beyond = [&](const Map& side) {
       const Set all = coalesce(isl_set_apply(axis.copy(), side.copy()));
-      return coalesce(gist_of_loops(all, f.context));
+      return coalesce(gist_of_loops(as_convex(all, f.context), f.context));
     };
     Set slab = isl_set_intersect(beyond(up).take(), beyond(down).take());
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 1, n - d - 1);

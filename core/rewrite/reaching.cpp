@@ -152,10 +152,18 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, int use) const
                          user.at, def, "the assignment is here");
         u.served = equate(std::move(u.served), std::size_t(same - from.begin()), i);
       }
-      u.served = isl_map_intersect_domain(u.served.take(), r_.order.domain(s).all.take());
+      u.served = isl_map_intersect_domain(u.served.take(), instances(s, a).all.take());
       if (auto why = one(d, u)) return why;
     }
   return std::nullopt;
+}
+
+/// Those of a statement that make an access.
+ApproximateSet Reaching::instances(int s, const Access& a) const {
+  ApproximateSet out = r_.order.domain(s);
+  if (auto made = where_made(r_.order.kernel(), a, r_.order.dims(s)))
+    out.all = isl_set_intersect(out.all.take(), made->take());
+  return out;
 }
 
 bool Reaching::follows_plainly(const Definition& d, const Access& use, int s) const {
@@ -219,7 +227,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
                    fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`",
                                def.id, u.access->variable, user.id),
                    user.at, def, "the assignment is here");
-  const ApproximateSet uses = o.domain(u.statement);
+  const ApproximateSet uses = instances(u.statement, *u.access);
   const Map served = isl_map_intersect_range(u.served.copy(), defined.all.copy());
   const Set left = isl_set_subtract(uses.all.copy(), isl_map_domain(served.copy()));
   const bool bounds_known = defined.exact || [&] {  // the same loops, so the same bounds
@@ -321,7 +329,7 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
         const Access& w = r_.at(at);
         if (!w.write || !may_run_between(at.insn, part, s)) continue;
         ApproximateMap found =
-            conflict_map(o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn));
+            meetings(o.kernel(), o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn));
         Map& bad = found.all;
         bad = isl_map_intersect(bad.take(), o.before(part, at.insn, is_never_parallel).take());
         bad = isl_map_reverse(isl_map_apply_range(instances.copy(), bad.take()));

@@ -43,6 +43,7 @@ class Reaching {
 
  private:
   struct Use;
+  ApproximateSet instances(int s, const Access& a) const;
   /// Whether the use follows the definition in one iteration of the same loops, reads the element
   /// that was written there, and nothing between the two writes what either reads: then there is no
   /// obstacle. False where more has to be checked. Cost: no query of isl.

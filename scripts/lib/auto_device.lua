@@ -6,7 +6,9 @@ local Blocks = require "moonloop.auto_blocks"
 local Parts = require "moonloop.auto_parts"
 local Recurrence = require "moonloop.auto_recurrence"
 local Rows = require "moonloop.auto_rows"
+local Steps = require "moonloop.auto_steps"
 local Units = require "moonloop.auto_units"
+local Updates = require "moonloop.auto_updates"
 local Wave = require "moonloop.auto_wave"
 
 local Device = setmetatable({}, {__index = Cpu})
@@ -23,13 +25,23 @@ function Device.schedule(script, options)
     many_results = true,  -- at once, rather than long sums
     beside = {},  -- by loop that a group runs, others that it runs, too
     totals = {},  -- loops of reductions outside of parallel loops
+    left_by_steps = {},  -- loops over what several time steps at a time leave
   }, Device)
   self:look()
   self:take_scans{
     blocks = function() return true end, only_blocks = true,
     size = 128, tag = "g.0",
   }
-  for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
+  local nests, at = self.facts.inside[""] or {}, 1
+  while at <= #nests do
+    local following = nests[at + 1]
+    if self:attempt(function() return Updates.make(self, nests[at], following) end) then
+      at = at + 2
+    else
+      self:nest(nests[at])
+      at = at + 1
+    end
+  end
   self:share_totals()
   return self.script
 end
@@ -46,6 +58,7 @@ function Device:nest(iname)
     local nest = {loop = loop, chain = chain, deep = facts:deepest(loop),
                   rest = facts:rest(loop, chain)}
     if self:copies_or_blocks(loop)
+        or self:attempt(function() return Steps.make(self, loop) end)
         or self:attempt(function() return self:wave_by_wave(loop) end)
         or self:attempt(function() return Rows.one_group(self, loop) end)
         or self:attempt(function() return Rows.make(self, nest) end)

@@ -257,6 +257,10 @@ class StepMaker {
     for (const auto& [name, t] : k_.temporaries)
       if (t.shape && !t.shape->empty()) temporaries.push_back(name);
     ValueDict options{{"stages", number(r_.between(2, 3))}};
+    if (r_.chance(30)) {
+      const std::string id = k_.instructions[std::size_t(r_.below(int(k_.instructions.size())))]->id;
+      return {"separate_values", {text(id), text(fresh("values"))}, {}};
+    }
     if (temporaries.empty()) return {"pipeline", {text(iname())}, options};
     const std::string name = r_.pick(temporaries);
     const auto axes = static_cast<int>(k_.find_temporary(name)->shape->size());

@@ -56,6 +56,32 @@ TEST_CASE("refused: a shift to the left in parallel groups") {
   CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[i+n] {id=w}"), "i:g.0"); }) == "legal");
 }
 
+TEST_CASE("refused: a read in the arm that is chosen, and not one in the other arm") {
+  const auto chosen = [](const char* condition) {
+    return message([&] {
+      tag(line_of("1 <= i < n", fmt::format("a[i] = a[i - 1] if {} else 0.0 {{id=w}}", condition)),
+          "i:par");
+    });
+  };
+  CHECK(chosen("i <= 1") == "legal");
+  CHECK(chosen("i < 1 or i > n") == "legal");
+  CHECK(chosen("i <= 2") ==
+        "tagging `i` as `par` would run w[i=1] and w[i=2] at the same time, but w[i=1] writes "
+        "a[1] and w[i=2] reads it (n=3)");
+  // The same element in both arms; a condition on data; a condition in another one.
+  CHECK(message([] {
+          tag(line_of("1 <= i < n", "a[i] = a[i - 1] if i <= 1 else 2*a[i - 1] {id=w}"), "i:par");
+        }) != "legal");
+  CHECK(message([] {
+          tag(line_of("1 <= i < n", "a[i] = a[i - 1] if b[i] <= 1 else 0.0 {id=w}"), "i:par");
+        }) != "legal");
+  CHECK(message([] {
+          tag(line_of("1 <= i < n",
+                      "a[i] = (a[i - 1] if i <= 3 else 0.0) if i != 2 and i != 3 else 1.0 {id=w}"),
+              "i:par");
+        }) == "legal");
+}
+
 TEST_CASE("refused: two iterations that write one element") {
   CHECK(message([] { tag(line_of("0 <= i < n", "a[i//2] = b[i] {id=w}"), "i:par"); }) ==
         "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] writes "
