@@ -92,13 +92,13 @@ class ValuesOf {
   /// { instances of a -> later ones of b that access the same element }.
   Map later(const AccessAt& a, const AccessAt& b) const {
     const Kernel& k = order_.kernel();
-    ApproximateMap m = meetings(k, k, reference_.variables, reference_.at(a), dims(a),
-                                reference_.at(b), dims(b));
+    ApproximateMap m =
+        meetings(k, k, reference_.variables, reference_.at(a), dims(a), reference_.at(b), dims(b));
     if (!m.exact) refuse_data(b);
     for (const std::string& i : reference_.private_to(array_, a.insn, b.insn))
       m.all = equate(std::move(m.all), place(a, i), place(b, i));
-    m.all = isl_map_intersect(m.all.take(),
-                              order_.before(a.insn, b.insn, is_never_parallel).take());
+    m.all =
+        isl_map_intersect(m.all.take(), order_.before(a.insn, b.insn, is_never_parallel).take());
     m.all = isl_map_intersect_domain(m.all.take(), points(a).take());
     return coalesce(isl_map_intersect_range(m.all.take(), points(b).take()));
   }
@@ -216,8 +216,8 @@ class Change {
     } else {
       const Temporary& old = *k_.find_temporary(array_);
       if (old.initializer || old.strides || !old.base_storage.empty())
-        refuse("unsupported", old.at ? old.at : k_.at,
-               "`{}` has {}; its values are not separated", array_,
+        refuse("unsupported", old.at ? old.at : k_.at, "`{}` has {}; its values are not separated",
+               array_,
                old.initializer ? "initial values"
                : old.strides   ? "strides"
                                : "memory that it shares");

@@ -259,9 +259,9 @@ class Fission {
 
   Map dependence(const AccessAt& a, const AccessAt& b) {
     const RunOrder& o = r_.order;
-    Map m = meetings(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
-                         o.dims(b.insn))
-                .all;
+    Map m =
+        meetings(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b), o.dims(b.insn))
+            .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
     m = isl_map_intersect_domain(m.take(), domain(a.insn).copy());
     return isl_map_intersect_range(m.take(), domain(b.insn).copy());

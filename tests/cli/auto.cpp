@@ -385,6 +385,58 @@ TEST_CASE("auto: on devices, loops are cut at the iteration that the others depe
   CHECK(has(run.out, "verify: equal"));
 }
 
+TEST_CASE("auto: on devices, half steps that fill two arrays by turns are three in a launch") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel turns(T: int32, n: int32, A: inout float64[n, n], B: inout float64[n, n])\n"
+          "domain {[t]: 0 <= t < T}\n"
+          "domain {[i, j]: 1 <= i < n - 2 and 1 <= j < n - 1}\n"
+          "domain {[p, q]: 1 <= p < n - 2 and 1 <= q < n - 1}\n"
+          "for t\n"
+          "  B[i, j] = A[i, j] + A[i + 2, j] + A[i - 1, j] + A[i, j - 1]\n"
+          "  A[p, q] = B[p, q]/2 + B[p, q + 1]\n"
+          "end\n");
+  CHECK(tool("auto k.loop --target cuda -p n=900 -p T=99 -o k.lua", f.str()).status == 0);
+  const std::string code = tool("gen k.loop -t k.lua --target cuda", f.str()).out;
+  // Two launches for three steps, two more for a step that is left.
+  CHECK(has(code, "__shared__ double value_of_B_1_0["));
+  CHECK(has(code, "void turns_kernel_3("));
+  CHECK(!has(code, "void turns_kernel_4("));
+  CHECK(tool("auto k.loop --target opencl -p n=900 -p T=99 -o k.lua", f.str()).status == 0);
+  for (const char* sizes :
+       {"-p n=3 -p T=5", "-p n=40 -p T=0", "-p n=67 -p T=4", "-p n=66 -p T=8"}) {
+    const Outcome run =
+        tool("run k.loop -t k.lua --target opencl --verify --quiet " + std::string(sizes), f.str());
+    CAPTURE(run.out);
+    CHECK(has(run.out, "verify: equal"));
+  }
+  // Few elements are no tiles.
+  CHECK(tool("auto k.loop --target opencl -p n=90 -p T=99 -o k.lua", f.str()).status == 0);
+  CHECK(!has(f.read("k.lua"), "separate_values"));
+}
+
+TEST_CASE("auto: on devices, an update and sums down the columns are one pass") {
+  const Folder f;
+  f.write(
+      "k.loop",
+      "kernel update(n: int32, m: int32, a: inout float64[n, m], u: float64[n], v: float64[m],\n"
+      "              s: out float64[m])\n"
+      "domain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
+      "domain {[l, k]: 0 <= l < n and 0 <= k < m}\n"
+      "a[i, j] = a[i, j] + u[i]*v[j]\n"
+      "s[k] = sum(l, a[l, k]*u[l])\n");
+  CHECK(tool("auto k.loop --target cuda -p n=3000 -p m=3000 -o k.lua", f.str()).status == 0);
+  const std::string code = tool("gen k.loop -t k.lua --target cuda", f.str()).out;
+  CHECK(has(code, "void update_kernel("));
+  CHECK(tool("auto k.loop --target opencl -p n=3000 -p m=3000 -o k.lua", f.str()).status == 0);
+  for (const char* sizes : {"-p n=70 -p m=45", "-p n=3 -p m=1", "-p n=64 -p m=64"}) {
+    const Outcome run =
+        tool("run k.loop -t k.lua --target opencl --verify --quiet " + std::string(sizes), f.str());
+    CAPTURE(run.out);
+    CHECK(has(run.out, "verify: equal"));
+  }
+}
+
 TEST_CASE("auto: on ispc, lanes of a gang run all that is in their iterations") {
   const Folder f;
   f.write("k.loop", std::string(kProductText) +

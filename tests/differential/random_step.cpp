@@ -258,7 +258,8 @@ class StepMaker {
       if (t.shape && !t.shape->empty()) temporaries.push_back(name);
     ValueDict options{{"stages", number(r_.between(2, 3))}};
     if (r_.chance(30)) {
-      const std::string id = k_.instructions[std::size_t(r_.below(int(k_.instructions.size())))]->id;
+      const std::string id =
+          k_.instructions[std::size_t(r_.below(int(k_.instructions.size())))]->id;
       return {"separate_values", {text(id), text(fresh("values"))}, {}};
     }
     if (temporaries.empty()) return {"pipeline", {text(iname())}, options};
