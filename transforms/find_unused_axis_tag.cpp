@@ -23,7 +23,8 @@ std::string unused_axis_tag(const Kernel& k, const std::string& kind, const Matc
 extern const Op find_unused_axis_tag_op;
 const Op find_unused_axis_tag_op{
     .name = "find_unused_axis_tag",
-    .doc = R"(Gives the tag of the first axis of groups or work-items that instructions do not use.)",
+    .doc =
+        R"(Gives the tag of the first axis of groups or work-items that instructions do not use.)",
     .params = {{.name = "kind",
                 .kind = Kind::Str,
                 .help = "\"g\" or \"group\", \"l\" or \"local\"",
@@ -42,8 +43,8 @@ knl = lp.tag_inames(knl, {j = lp.find_unused_axis_tag(knl, "l")}))",
     .run = {},
     .query =
         [](const Kernel& k, const Args& a) {
-          return Value{unused_axis_tag(k, a.str("kind"), Match::parse(a.str("insn_match"), a.at()),
-                                       a.at())};
+          return Value{
+              unused_axis_tag(k, a.str("kind"), Match::parse(a.str("insn_match"), a.at()), a.at())};
         },
 };
 

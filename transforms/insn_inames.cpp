@@ -249,8 +249,8 @@ class InsnLoops {
         const Access& other = r.at(at);
         if (!other.write || plainly_apart(own, other)) continue;
         const ApproximateMap met = conflicts.pairs({own, s}, {other, at.insn});
-        Map later = isl_map_intersect(met.all.copy(),
-                                      order.before(s, at.insn, is_never_parallel).take());
+        Map later =
+            isl_map_intersect(met.all.copy(), order.before(s, at.insn, is_never_parallel).take());
         if (at.insn == s) later = isl_map_subtract(later.take(), repeats.copy());
         const Map earlier = isl_map_intersect(isl_map_reverse(met.all.copy()),
                                               order.before(at.insn, s, is_never_parallel).take());
@@ -263,11 +263,11 @@ class InsnLoops {
         const Instruction &insn = order.insn(s), &between = order.insn(at.insn);
         Diagnostic d;
         d.code = met.exact ? "repeats-update" : "not-proved";
-        d.text = fmt::format(
-            "{} and {} write {}, and `{}` {} it between them{}",
-            instance_text(insn.id, order.dims(s), w.a), instance_text(insn.id, order.dims(s), w.b),
-            element_text(own, values), between.id, met.exact ? "writes" : "may write",
-            parameters_text(w.params));
+        d.text =
+            fmt::format("{} and {} write {}, and `{}` {} it between them{}",
+                        instance_text(insn.id, order.dims(s), w.a),
+                        instance_text(insn.id, order.dims(s), w.b), element_text(own, values),
+                        between.id, met.exact ? "writes" : "may write", parameters_text(w.params));
         d.where = {insn.at, {}};
         if (between.at) d.notes.push_back({between.at, fmt::format("`{}` is here", between.id)});
         throw Refused(std::move(d));

@@ -52,10 +52,8 @@ domain {[i, j]: 0 <= i, j < n}
 b[i, j] = a[i, j]
 )",
     .example = R"(knl = lp.rename_inames_in_batch(knl, {i = "j", j = "i"}))",
-    .run =
-        [](const Kernel& k, const Args& a) {
-          return rename_inames_in_batch(k, a.pairs("new_names"), a.proof());
-        },
+    .run = [](const Kernel& k,
+              const Args& a) { return rename_inames_in_batch(k, a.pairs("new_names"), a.proof()); },
     .query = {},
 };
 

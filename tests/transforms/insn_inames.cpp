@@ -61,9 +61,10 @@ TEST_CASE("add_inames_to_insn: refusals") {
   const Kernel k = parsed(kFactor);
   Kernel any = k;
   any.assumptions = {};
-  CHECK(message([&] { add_inames_to_insn(any, {"i"}, which("id:factor")); }) ==
-        "`factor` would be lost: `i` has no iteration for it (n=0); `assume` may tell that there is "
-        "one");
+  CHECK(
+      message([&] { add_inames_to_insn(any, {"i"}, which("id:factor")); }) ==
+      "`factor` would be lost: `i` has no iteration for it (n=0); `assume` may tell that there is "
+      "one");
   CHECK(code_of([&] { add_inames_to_insn(k, {"z"}, which("id:factor")); }) == "unknown-iname");
   CHECK(code_of([&] { add_inames_to_insn(k, {"i"}, which("id:none")); }) == "no-match");
   // Two instances: an iteration would find what a later one of the loop left.
@@ -76,8 +77,9 @@ assume n >= 1
 a[i] = t*a[i]  {id=use}
 )"),
                              {"i"}, which("id:factor"));
-        }) == "factor[i=1] reads a[0], which use[i=0] writes; factor[i=1] must run before use[i=0], "
-              "and with `factor` it does not (n=2)");
+        }) ==
+        "factor[i=1] reads a[0], which use[i=0] writes; factor[i=1] must run before use[i=0], "
+        "and with `factor` it does not (n=2)");
   const char* const accumulate = R"(
 kernel s(n: int32, a: float64[n], b: float64[n], c: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
@@ -116,14 +118,14 @@ a[i] = b[0]     {id=two}
 }
 
 TEST_CASE("add_inames_to_insn: unsafe") {
-  const Kernel out = apply(parsed(R"(
+  const Kernel out =
+      apply(parsed(R"(
 kernel s(n: int32, b: float64[n])
 domain {[i]: 0 <= i < n}
 b[0] = b[0] + 1  {id=acc}
 b[i] = 1         {id=fill}
 )"),
-                           "add_inames_to_insn", {text("i"), text("id:acc")},
-                           {{"unsafe", flag(true)}});
+            "add_inames_to_insn", {text("i"), text("id:acc")}, {{"unsafe", flag(true)}});
   CHECK(loops(out, "acc") == "i");
   CHECK(out.claims.size() == 1);
 }
@@ -166,8 +168,9 @@ for i
 end
 )"),
                                   {"i"}, which("id:factor"), true);
-        }) == "use[i=0] writes a[0], which factor reads; use[i=0] must run before factor, and with "
-              "`factor` it does not (n=2)");
+        }) ==
+        "use[i=0] writes a[0], which factor reads; use[i=0] must run before factor, and with "
+        "`factor` it does not (n=2)");
   // Something else overwrites it between two iterations.
   const char* const twice = R"(
 kernel s(n: int32, a: float64[n], b: float64[n], c: float64[n])
@@ -202,7 +205,7 @@ a[i] = 2   {id=two, if=m[i] > 0}
         "whether `m[i] > 0` always holds for `two` is not known: it is not affine");
   CHECK(message([&] { remove_predicates_from_insn(k, which("id:one"), {"i > 7"}); }) ==
         "no instruction that `insn_match` selects has the condition `i > 7`");
-  const Kernel forced = apply(k, "remove_predicates_from_insn", {text("id:two")},
-                              {{"unsafe", flag(true)}});
+  const Kernel forced =
+      apply(k, "remove_predicates_from_insn", {text("id:two")}, {{"unsafe", flag(true)}});
   CHECK(forced.find_insn("two")->predicates.empty());
 }

@@ -1,9 +1,12 @@
 // rename_inames, rename_inames_in_batch, replace_instruction_ids, set_argument_order,
-// remove_unused_inames, remove_unused_arguments, find_unused_axis_tag.
+// remove_unused_inames, remove_unused_arguments, rename_argument, find_unused_axis_tag,
+// find_padding_multiple, and real numbers in fix_parameters.
+#include "core/model/original_layout.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/remove_unused_arguments.h"
 #include "transforms/remove_unused_inames.h"
+#include "transforms/rename_argument.h"
 #include "transforms/rename_inames.h"
 #include "transforms/rename_inames_in_batch.h"
 #include "transforms/replace_instruction_ids.h"
@@ -158,4 +161,71 @@ b[i] = 2      {id=two}
   CHECK(message([&] { tag({text("x")}); }) ==
         "`x` is not a kind of axis: `g` or `group`, `l` or `local`");
   CHECK(code_of([&] { tag({text("g"), text("id:none")}); }) == "no-match");
+}
+
+TEST_CASE("rename_argument: in bounds, shapes, assumptions, claims and what is compared") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, a: float64[n], b: float64[2*n], m: int32[n])
+domain {[i]: 0 <= i < n}
+assume n >= 2
+f(x) := a[x] + n
+b[m[i] + i] = f(i)   {id=one, if=n > 1}
+)");
+  Kernel out = apply(k, "assume_injective", {text("m")});
+  out = rename_argument(rename_argument(out, "n", "length"), "m", "place");
+  CHECK(argument_names(out) == "length a b place");
+  CHECK(line(out, "one") == "b[place[i] + i] = f(i)");
+  CHECK(to_string(*out.find_arg("b")->shape) == "2*length");
+  CHECK(to_string(from_set(out.assumptions)) == "length >= 2");
+  CHECK(out.claims.at(0).names == std::vector<std::string>{"place"});
+  CHECK(to_string(out.find_rule("f")->body) == "a[x] + length");
+  const Kernel split = apply(k, "split_iname", {text("i"), number(2)});
+  const Kernel renamed = rename_argument(rename_argument(split, "b", "x1"), "n", "x2");
+  CHECK(renamed.find_arg("x1")->original_layout->of == "b");
+  CHECK(tree(apply(renamed, "split_iname", {text("i_outer"), number(2)})) ==
+        "for i_outer_outer\n  for i_outer_inner\n    for i_inner\n      one\n");
+  CHECK(message([&] { rename_argument(k, "a", "b"); }) == "the name `b` is in use in kernel `s`");
+  CHECK(code_of([&] { rename_argument(k, "a", "x"); }) == "name-taken");
+  CHECK(code_of([&] { rename_argument(k, "i", "x3"); }) == "unknown-argument");
+}
+
+TEST_CASE("find_padding_multiple") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, a: float64[n, 20], b: float64[n, n])
+domain {[i]: 0 <= i < n}
+a[i, 0] = b[i, i]
+)");
+  const auto multiple = [&](ValueList args) {
+    return *run_query(*find_op("find_padding_multiple"), k, args, {}).as<std::int64_t>();
+  };
+  // 160 bytes a row: 4 rows are 640, five times 128; with a tenth of waste, 7 rows (1120 of 1152).
+  CHECK(multiple({text("a"), number(0), number(128), number(0)}) == 4);
+  CHECK(multiple({text("a"), number(0), number(128)}) == 3);
+  CHECK(multiple({text("a"), number(0), number(128), number(1)}) == 1);
+  CHECK(message([&] { multiple({text("b"), number(0), number(128)}); }) ==
+        "the stride of axis 0 of `b` is `n`, not a positive number");
+  CHECK(code_of([&] { multiple({text("b"), number(0), number(128)}); }) == "bad-strides");
+  CHECK(code_of([&] { multiple({text("a"), number(2), number(128)}); }) == "bad-axis");
+  CHECK(code_of([&] { multiple({text("a"), number(0), number(0)}); }) == "bad-padding");
+  CHECK(code_of([&] { multiple({text("a"), number(0), number(8), Value{-0.5}}); }) ==
+        "bad-padding");
+}
+
+TEST_CASE("fix_parameters: real numbers") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, alpha: float32, a: float32[n], b: float32[n])
+domain {[i]: 0 <= i < n}
+b[i] = alpha*a[i]   {id=one}
+)");
+  const auto fixed = [&](ValueDict values, ValueDict options = {}) {
+    return apply(k, "fix_parameters", {Value{std::move(values)}}, std::move(options));
+  };
+  CHECK(line(fixed({{"alpha", Value{0.5}}}), "one") == "b[i] = 0.5f*a[i]");
+  CHECK(argument_names(fixed({{"alpha", Value{0.5}}, {"n", number(4)}})) == "a b");
+  CHECK(same_values(fixed({{"alpha", Value{1.5}}}), k, {{"n", 3}}));
+  CHECK(message([&] { fixed({{"n", Value{1.5}}}); }) == "1.5 does not fit the int32 parameter `n`");
+  CHECK(
+      message([&] { fixed({{"alpha", Value{0.5}}}, {{"within", text("id:one")}}); }) ==
+      "`within` leaves the parameter `alpha`, and that it is 0.5 cannot be assumed: it is float32");
+  CHECK(code_of([&] { fixed({{"beta", Value{0.5}}}); }) == "unknown-parameter");
 }
