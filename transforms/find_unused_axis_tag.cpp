@@ -1,3 +1,5 @@
+#include <set>
+
 #include "core/model/lookup.h"
 #include "transforms/registry.h"
 

@@ -1,6 +1,7 @@
 #include "transforms/remove_unused_arguments.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/model/domain.h"
 #include "core/model/original_layout.h"

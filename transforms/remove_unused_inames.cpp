@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/model/domain.h"
 #include "core/model/lookup.h"

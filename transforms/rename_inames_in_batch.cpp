@@ -1,6 +1,7 @@
 #include "transforms/rename_inames_in_batch.h"
 
 #include <map>
+#include <set>
 
 #include "core/model/lookup.h"
 #include "transforms/registry.h"
