@@ -21,6 +21,7 @@ std::string type_of(const std::string& kind) {
       {"integer", "integer"},
       {"integers", "integer[]"},
       {"integers by name", "table<string, integer>"},
+      {"numbers by name", "table<string, number>"},
       {"kernel", kKernel},
       {"match", "string"},
       {"names", "string|string[]"},

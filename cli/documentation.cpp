@@ -19,6 +19,7 @@ std::string kind_text(Kind kind) {
     case Kind::Tags: return "tags by name";
     case Kind::IntPair: return "two integers";
     case Kind::Numbers: return "integers by name";
+    case Kind::Reals: return "numbers by name";
     case Kind::Match: return "match";
     case Kind::Any: return "any";
   }

@@ -6,7 +6,7 @@ namespace moonloop::lua {
 namespace {
 
 bool takes_table(Kind kind) {
-  return kind == Kind::Tags || kind == Kind::Numbers || kind == Kind::Any;
+  return kind == Kind::Tags || kind == Kind::Numbers || kind == Kind::Reals || kind == Kind::Any;
 }
 bool takes_list(Kind kind) {
   return takes_table(kind) || kind == Kind::Names || kind == Kind::IntPair;

@@ -334,7 +334,7 @@ Completion complete_name(const std::string& text, const Context& c, const Vocabu
     if (const Kernel* k = kernel_of(v, place.callee)) {
       if (place.param && place.param->kind == Kind::Tags)
         for (const std::string& i : k->inames()) words.push_back(i + " = ");
-      if (place.param && place.param->kind == Kind::Numbers)
+      if (place.param && (place.param->kind == Kind::Numbers || place.param->kind == Kind::Reals))
         for (const Argument& a : k->args)
           if (!a.is_array) words.push_back(a.name + " = ");
     }

@@ -63,6 +63,7 @@ const char* expected(Kind kind) {
     case Kind::Tags: return "string or table of tags by name";
     case Kind::IntPair: return "array of two integers";
     case Kind::Numbers: return "table of integers by name";
+    case Kind::Reals: return "table of numbers by name";
     case Kind::Match: return "string";
     case Kind::Any: return "value";
   }
@@ -105,6 +106,8 @@ bool accepts(Kind kind, const Value& v) {
              });
     case Kind::IntPair: return is_list_of(v, is_int) && v.as<ValueList>()->size() == 2;
     case Kind::Numbers: return dict_of(is_int);
+    case Kind::Reals:
+      return dict_of([](const Value& e) { return is_int(e) || e.as<double>() != nullptr; });
     case Kind::Any: return true;
   }
   throw InternalError("unknown kind of parameter");
@@ -120,7 +123,7 @@ Value to_kind(Kind kind, Value v) {
   if (kind == Kind::IntPair)
     if (auto* l = std::get_if<ValueList>(&v.v))
       for (Value& e : *l) whole(e);
-  if (kind == Kind::Numbers)
+  if (kind == Kind::Numbers || kind == Kind::Reals)
     if (auto* d = std::get_if<ValueDict>(&v.v))
       for (auto& [name, e] : *d) whole(e);
   return v;
@@ -381,7 +384,16 @@ std::vector<std::pair<std::string, std::int64_t>> Args::numbers(std::string_view
   std::vector<std::pair<std::string, std::int64_t>> out;
   const Value* v = raw(name);
   if (const ValueDict* d = v ? v->as<ValueDict>() : nullptr)
-    for (const auto& [n, e] : *d) out.emplace_back(n, *e.as<std::int64_t>());
+    for (const auto& [n, e] : *d)
+      if (const auto* i = e.as<std::int64_t>()) out.emplace_back(n, *i);
+  return out;
+}
+std::vector<std::pair<std::string, double>> Args::reals(std::string_view name) const {
+  std::vector<std::pair<std::string, double>> out;
+  const Value* v = raw(name);
+  if (const ValueDict* d = v ? v->as<ValueDict>() : nullptr)
+    for (const auto& [n, e] : *d)
+      if (const auto* x = e.as<double>()) out.emplace_back(n, *x);
   return out;
 }
 

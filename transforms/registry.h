@@ -20,6 +20,7 @@ enum class Kind {
   Tags,     // `{i = "g.0"}` or `"i:g.0, j:l.0"`
   IntPair,  // `{1, 0}`
   Numbers,  // `{n = 16}`
+  Reals,    // `{n = 16, alpha = 0.5}`
   Match,    // a `within`
   Any,      // anything; `false` is Python's None
 };
@@ -52,6 +53,7 @@ class Args {
   std::vector<std::pair<std::string, std::string>> pairs(std::string_view name) const;  // Tags
   std::pair<std::int64_t, std::int64_t> int_pair(std::string_view name) const;
   std::vector<std::pair<std::string, std::int64_t>> numbers(std::string_view name) const;
+  std::vector<std::pair<std::string, double>> reals(std::string_view name) const;  // not integers
   const Value* raw(std::string_view name) const;
   const Span& at() const { return at_; }  // the caller's line in the script
   /// Whether the step proves itself: not with the option `unsafe`, nor where run_op is told so.

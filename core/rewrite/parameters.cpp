@@ -4,6 +4,7 @@
 
 #include "core/base/half.h"
 #include "core/model/domain.h"
+#include "core/model/original_layout.h"
 #include "core/order/order_reference.h"
 
 namespace moonloop {
@@ -29,19 +30,74 @@ Set fixed(Set s, const std::string& name, std::int64_t value) {
   return drop_params(std::move(s), {name});
 }
 
+/// The value as a literal of a type that is not an integer's.
+Expr real_literal(Scalar s, double value) {
+  if (s == Scalar::F16)
+    return Expr(FloatLit{double{half_value(half_bits(static_cast<float>(value)))}, Scalar::F32});
+  if (s == Scalar::F32) value = double{static_cast<float>(value)};
+  return is_complex(s) ? Expr(ComplexLit{value, 0, s}) : Expr(FloatLit{value, s});
+}
+
 /// The value as a literal of the argument's type.
 Expr literal_for(const Argument* arg, std::int64_t value) {
   if (!arg || !arg->type || arg->type->is_record()) return lit(value);
   const Scalar s = arg->type->scalar;
-  if (s == Scalar::F16)
-    return Expr(FloatLit{double{half_value(half_bits(static_cast<float>(value)))}, Scalar::F32});
-  if (is_real(s)) return Expr(FloatLit{double(value), s});
-  if (is_complex(s)) return Expr(ComplexLit{double(value), 0, s});
+  if (is_real(s) || is_complex(s)) return real_literal(s, double(value));
   return is_integer(s) ? Expr(IntLit{value, s}) : lit(value);
 }
 
+/// Gives an argument another name.
+class Renamed {
+ public:
+  Renamed(const std::string& name, const std::string& fresh) : name_(name), fresh_(fresh) {}
+
+  void operator()(Kernel& k) const {
+    const std::map<std::string, std::string> names{{name_, fresh_}};
+    const auto in = [&](const Expr& e) { return e ? rename(e, names) : e; };
+    const auto all = [&](std::optional<Exprs>& es) {
+      if (es)
+        for (Expr& e : *es) e = in(e);
+    };
+    for (Domain& d : k.domains) d.set = in_set(std::move(d.set));
+    if (k.assumptions) k.assumptions = in_set(std::move(k.assumptions));
+    for (Rule& r : k.rules)
+      if (std::find(r.params.begin(), r.params.end(), name_) == r.params.end()) r.body = in(r.body);
+    k = map_expressions(k, [&](const Instruction&, const Expr& e) { return in(e); });
+    for (InsnPtr& insn : k.instructions)
+      if (!insn->origin.empty())
+        insn = edit(insn, [&](Instruction& i) {
+          for (auto& [iname, e] : i.origin) e = in(e);
+        });
+    for (Argument& a : k.args) {
+      all(a.shape);
+      all(a.strides);
+      if (a.offset) a.offset = in(a.offset);
+      if (a.name != name_) continue;
+      if (a.is_array && a.shape)
+        a.original_layout =
+            std::make_shared<const OriginalLayout>(original_layout_of(a, a.shape->size()));
+      a.name = fresh_;
+    }
+    for (auto& [n, t] : k.temporaries) all(t.shape), all(t.strides);
+    for (Claim& c : k.claims) std::replace(c.names.begin(), c.names.end(), name_, fresh_);
+  }
+
+ private:
+  Set in_set(Set s) const {
+    const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, name_.c_str());
+    if (p < 0) return s;
+    return isl_set_set_dim_name(s.take(), isl_dim_param, unsigned(p), fresh_.c_str());
+  }
+
+  const std::string& name_;
+  const std::string& fresh_;
+};
+
 class Fix {
  public:
+  /// For an argument that is not an integer, and so is in no domain, shape or subscript.
+  Fix(const std::string& name, double value, Scalar type)
+      : name_(name), value_(0), by_{{name, real_literal(type, value)}}, plain_(by_) {}
   Fix(const std::string& name, std::int64_t value, const Argument* arg)
       : name_(name),
         value_(value),
@@ -117,6 +173,14 @@ Kernel with_assumption(const Kernel& k, const Set& assumption) {
 
 Kernel with_parameter_fixed(const Kernel& k, const std::string& name, std::int64_t value) {
   return in_both(k, Fix(name, value, k.find_arg(name)));
+}
+
+Kernel with_parameter_fixed(const Kernel& k, const std::string& name, double value) {
+  return in_both(k, Fix(name, value, k.find_arg(name)->type->scalar));
+}
+
+Kernel with_argument_renamed(const Kernel& k, const std::string& name, const std::string& fresh) {
+  return in_both(k, Renamed(name, fresh));
 }
 
 Expr with_parameter_fixed(const Kernel& k, const Expr& e, const std::string& name,

@@ -27,7 +27,7 @@ class StepMaker {
         default: return split();
       }
     }
-    switch (r_.below(48)) {
+    switch (r_.below(50)) {
       case 0:
       case 1:
       case 2:
@@ -77,6 +77,8 @@ class StepMaker {
       case 44: return chunk_of_nest();
       case 45: return boxed();
       case 46: return r_.chance(60) ? round_up() : Call{"unfold_reduction", {text(within())}, {}};
+      case 47: return insn_loops();
+      case 48: return names();
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -178,6 +180,50 @@ class StepMaker {
   }
   Call duplicate() {
     return {"duplicate_inames", {text(iname()), text(within())}, {{"suffix", text("_d")}}};
+  }
+  /// A statement moves into a loop, mostly one of a statement beside it, or out of one.
+  Call insn_loops() {
+    const InsnPtr& insn = r_.pick(k_.instructions);
+    const std::string i = iname();
+    ValueDict options;
+    if (r_.chance(20)) return {"remove_predicates_from_insn", {text("id:" + insn->id)}, {}};
+    if (!insn->inames.contains(i))
+      return {"add_inames_to_insn", {text(i), text("id:" + insn->id)}, {}};
+    if (r_.chance(60)) options.emplace_back("guard", Value{true});
+    // Most statements use all of their loops: one that does not.
+    for (const InsnPtr& x : k_.instructions) {
+      std::set<std::string> used;
+      if (x->rhs) collect_vars(expand_rules(k_, x->rhs), used);
+      for (const Expr& e : x->lhs) collect_vars(e, used);
+      for (const std::string& n : x->inames)
+        if (!used.contains(n))
+          return {"remove_inames_from_insn", {text(n), text("id:" + x->id)}, options};
+    }
+    return {"remove_inames_from_insn", {text(i), text("id:" + insn->id)}, options};
+  }
+  /// Other names, and what nothing uses.
+  Call names() {
+    const std::string i = iname(), j = other(i);
+    switch (r_.below(6)) {
+      case 0: return {"rename_inames", {list({i, j}), text(fresh("v"))}, {}};
+      case 1:
+        return {"rename_inames_in_batch", {text(fmt::format("{}:{}, {}:{}", i, j, j, i))}, {}};
+      case 2: return {"remove_unused_inames", {}, {}};
+      case 3: return {"remove_unused_arguments", {}, {}};
+      case 4: {
+        std::vector<std::string> order;
+        for (const Argument& a : k_.args) order.push_back(a.name);
+        std::rotate(order.begin(), order.begin() + r_.below(int(order.size())), order.end());
+        return {"set_argument_order", {list(order)}, {}};
+      }
+      default: {
+        const auto ids = k_.instruction_ids();
+        const std::string &a = r_.pick(ids), &b = r_.pick(ids);
+        return {"replace_instruction_ids",
+                {text(fmt::format("{}:{}, {}:{}", a, b, b, r_.chance(50) ? a : "renamed"))},
+                {}};
+      }
+    }
   }
   /// Of loops around one statement, mostly.
   Call interchange() {
