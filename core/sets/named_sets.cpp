@@ -52,7 +52,12 @@ Set to_dims(Set s, const std::vector<std::string>& names) {
     const std::string name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  for (int end = dims(s, isl_dim_set); end > 0;) {  // runs of dimensions that go
+  // All that go at once: isl simplifies what is left each time. Those that stay wait aside.
+  int runs = 0;
+  for (int i = 0; i < dims(s, isl_dim_set); ++i) runs += !wanted(i) && (i == 0 || wanted(i - 1));
+  for (int i = dims(s, isl_dim_set) - 1; runs > 1 && i >= 0; --i)
+    if (wanted(i)) s = move(std::move(s), isl_dim_param, dims(s, isl_dim_param), isl_dim_set, i);
+  for (int end = dims(s, isl_dim_set); end > 0;) {  // one run
     int begin = end;
     while (begin > 0 && !wanted(begin - 1)) --begin;
     if (begin < end)
