@@ -278,7 +278,8 @@ bool CExpr::plainly_at_most(const Expr& e, std::int64_t most) const {
   auto beyond = value ? weighted_sum(1, *value, 0, {}) : std::nullopt;
   if (!beyond || __builtin_sub_overflow(beyond->constant, most + 1, &beyond->constant))
     return false;
-  for (const auto& params : {param_names(points), std::vector<std::string>(names.begin(), names.end())})
+  for (const auto& params :
+       {param_names(points), std::vector<std::string>(names.begin(), names.end())})
     for (const std::string& p : params)
       if (const auto parameter = inames_.count(p) ? std::nullopt : one.value(var(p), {}, fixed))
         if (auto below = weighted_sum(-1, *parameter, 0, {})) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/model/layout.h"
 #include "core/infer/infer.h"
+#include "core/model/layout.h"
 #include "core/order/check_kernel.h"
 #include "core/sets/budget.h"
 

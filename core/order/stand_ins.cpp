@@ -165,7 +165,8 @@ class StandInCheck {
 
   /// The instance at `of` of the statement `p.served` is one that the instance at `side` of `p.now`
   /// serves, in this part of the relation.
-  bool served_by(TwoInstances& two, Side side, Side of, const Placed& p, const BasicSet& part) const {
+  bool served_by(TwoInstances& two, Side side, Side of, const Placed& p,
+                 const BasicSet& part) const {
     const std::optional<LinearRows> rows = linear_rows(part);
     if (!rows || std::any_of(rows->params.begin(), rows->params.end(),
                              [&](const std::string& n) { return varies(n); }))
@@ -182,8 +183,8 @@ class StandInCheck {
 
   /// How much later the instance at `b` is than that at `a`, along the loops that these statements
   /// of `o` share.
-  static std::optional<std::vector<LoopLag>> lags(const TwoInstances& two, const RunOrder& o, Side a,
-                                                  int s, Side b, int t) {
+  static std::optional<std::vector<LoopLag>> lags(const TwoInstances& two, const RunOrder& o,
+                                                  Side a, int s, Side b, int t) {
     std::vector<LoopLag> out;
     for (std::size_t i = 0; i < o.common_loops(s, t); ++i) {
       const std::string& name = o.loops(s)[i];
