@@ -165,6 +165,7 @@ class CExpr {
   bool fits(const Expr& e, bool exactly);
   bool fits(const Expr& e);
   bool stays_small(const Expr& e);
+  bool plainly_at_most(const Expr& e, std::int64_t most) const;
   std::optional<std::int64_t> greatest(const Expr& e) const;
   bool stays_within(const Expr& e, std::int64_t low, std::int64_t high);
   bool fits_below(const Expr& subscript, const Expr& extent);
@@ -179,7 +180,11 @@ class CExpr {
   std::unordered_map<std::string, const Argument*> args_;
   std::set<std::string> in_bounds_;  // arrays, by claims
   std::map<std::pair<std::string, bool>, std::optional<std::int64_t>> extremes_;
-  std::map<std::string, std::optional<std::int64_t>> greatest_;  // by expression
+  struct Most {
+    std::optional<std::int64_t> value;
+    bool exact = false;  // else an expression has perhaps only less
+  };
+  std::map<std::string, Most> greatest_;  // by expression
   std::map<std::string, bool> stays_within_;
   std::map<std::string, std::optional<std::int64_t>> least_where_run_;
   std::set<std::string> inames_;

@@ -5,6 +5,7 @@
 #include "codegen/plan/domains.h"
 #include "codegen/print/c_expr.h"
 #include "core/model/domain.h"
+#include "core/order/two_instances.h"
 #include "core/sets/budget.h"
 
 // Knowledge about the values of integer expressions: signs, and whether 32 bits hold them.
@@ -246,10 +247,48 @@ bool CExpr::stays_small(const Expr& e) {
     rest = index_add(std::move(terms));
   }
   const auto [it, fresh] = greatest_.try_emplace(to_string(rest));
-  if (fresh) it->second = greatest(rest);
-  std::int64_t most = 0;
-  return it->second && !__builtin_add_overflow(*it->second, constant, &most) &&
-         within(0, static_cast<double>(most));
+  Most& known = it->second;
+  if (fresh && plainly_at_most(rest, INT32_MAX)) known.value = INT32_MAX;
+  const auto small = [&] {
+    std::int64_t most = 0;
+    return known.value && !__builtin_add_overflow(*known.value, constant, &most) &&
+           within(0, static_cast<double>(most));
+  };
+  if (small() || known.exact) return small();
+  known = {greatest(rest), true};
+  return small();
+}
+
+/// Whether linear constraints show without isl that an affine expression is at most that, as
+/// `greatest` has it.
+bool CExpr::plainly_at_most(const Expr& e, std::int64_t most) const {
+  std::set<std::string> names;
+  collect_reads(e, names);
+  std::vector<std::string> dims;
+  for (const std::string& n : names) {
+    if (!inames_.count(n) && !args_.count(n)) return false;
+    if (inames_.count(n)) dims.push_back(n);
+  }
+  if (dims.empty()) return false;
+  const Set points = domain_of(k_, dims);
+  TwoInstances one;
+  const auto fixed = [&](const std::string& name) { return args_.count(name) > 0; };
+  if (!one.add(0, dims, points)) return false;
+  const auto value = one.value(e, one.values(0), fixed);
+  auto beyond = value ? weighted_sum(1, *value, 0, {}) : std::nullopt;
+  if (!beyond || __builtin_sub_overflow(beyond->constant, most + 1, &beyond->constant))
+    return false;
+  for (const auto& params :
+       {param_names(points), std::vector<std::string>(names.begin(), names.end())})
+    for (const std::string& p : params)
+      if (const auto parameter = inames_.count(p) ? std::nullopt : one.value(var(p), {}, fixed))
+        if (auto below = weighted_sum(-1, *parameter, 0, {})) {
+          below->constant += INT32_MAX;
+          one.proof.not_negative(*below);
+        }
+  one.take_in();
+  one.proof.not_negative(*beyond);
+  return one.proof.impossible();
 }
 
 /// Of an affine expression, at the points of its inames' domains, where parameters have no more

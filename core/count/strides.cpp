@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "core/infer/infer.h"
 #include "core/model/layout.h"
 #include "core/order/check_kernel.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
@@ -61,7 +63,8 @@ Expr stride_along(ProgramPoints& points, int point, const std::string& iname,
 
 std::vector<StridedAccess> strided_accesses(const Kernel& k) {
   std::vector<StridedAccess> out;
-  const Kernel done = expand_all_rules(complete(k));
+  const IslBudget budget(kPhaseOperations, fmt::format("accesses of kernel `{}`", k.name), k.at);
+  const Kernel done = expand_all_rules(infer_shapes(infer_types(k)));
   std::set<std::string> seen;
   ProgramPoints points(done);
   points.for_each_use([&](const Use& use) {

@@ -209,8 +209,8 @@ std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const Sta
   std::optional<bool> agree = true;
   if (also)
     agree = keeps_apart(two.proof, apart, {}, false);
-  else if (!two.proof.impossible())
-    agree = two.proof.possible() ? std::optional(false) : std::nullopt;
+  else if (const std::optional<bool> some = two.proof.any(); some != false)
+    agree = some ? std::optional(false) : std::nullopt;
   return two.exact || agree == true ? agree : std::nullopt;
 }
 

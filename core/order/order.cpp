@@ -103,6 +103,12 @@ Map universal_map(const std::vector<std::string>& in, const std::vector<std::str
 }
 
 Map equate(Map m, std::size_t in, std::size_t out) {
+  // Unlike that of maps, isl's function for one part does not ask whether something is left.
+  if (count(isl_map_n_basic_map(m.get())) == 1) {
+    const BasicMap only = isl_map_simple_hull(m.take());
+    return isl_map_from_basic_map(
+        isl_basic_map_equate(only.copy(), isl_dim_in, int(in), isl_dim_out, int(out)));
+  }
   return isl_map_equate(m.take(), isl_dim_in, int(in), isl_dim_out, int(out));
 }
 Map order_lt(Map m, std::size_t in, std::size_t out) {

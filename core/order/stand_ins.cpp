@@ -4,6 +4,7 @@
 #include "core/order/counterexample.h"
 #include "core/order/order_reference.h"
 #include "core/order/question.h"
+#include "core/order/two_instances.h"
 #include "core/sets/compose.h"
 
 /// The proof of staging: what stands in for an access inherits its place in the order.
@@ -117,6 +118,7 @@ class StandInCheck {
       q.accesses(is_, other, at.insn, a, p.now);
       q.relation(p.relation);
       q.ask([&] {
+        if (others_plainly_kept(p, a, at.insn, w, other)) return true;
         const auto [same, exact] = conflicts(other, at.insn, a, p.now);
         const Map other_was = same_instance(at.insn, w);
         // { w -> f } for which w runs before something that f serves.
@@ -133,6 +135,128 @@ class StandInCheck {
         return true;
       });
     }
+  }
+
+  // ---- Linear constraints, before isl is asked. False says nothing.
+
+  enum Side { kA, kB, kOfA, kOfB };  // two instances of the new order, and those of the old one
+
+  /// Begins a proof about instances of the statements `a` and `b` of the new order that touch one
+  /// element; false where they are not linear.
+  bool meet(TwoInstances& two, int a, const Access& x, int b, const Access& y) const {
+    const RunOrder& o = is_.order;
+    if (!two.add(kA, o.dims(a), o.domain(a).all) || !two.add(kB, o.dims(b), o.domain(b).all))
+      return false;
+    const auto fixed = [&](const std::string& name) { return !varies(name); };
+    two.meet(x, two.values(kA), y, two.values(kB), is_.variables, fixed);
+    for (const std::string& i : is_.private_to(x.variable, a, b))
+      if (two.values(kA).count(i) && two.values(kB).count(i))
+        if (const auto apart = between(two, kA, i, kB, i)) two.proof.zero(*apart);
+    return true;
+  }
+  bool varies(const std::string& name) const {
+    return is_.variables.has(name) || is_.order.kernel().find_temporary(name) ||
+           is_.order.kernel().has_iname(name) || was_.order.kernel().has_iname(name);
+  }
+  static std::optional<LinearForm> between(const TwoInstances& two, Side a, const std::string& i,
+                                           Side b, const std::string& j) {
+    return weighted_sum(1, two.values(b).at(j), -1, two.values(a).at(i));
+  }
+
+  /// The instance at `of` of the statement `p.served` is one that the instance at `side` of `p.now`
+  /// serves, in this part of the relation.
+  bool served_by(TwoInstances& two, Side side, Side of, const Placed& p,
+                 const BasicSet& part) const {
+    const std::optional<LinearRows> rows = linear_rows(part);
+    if (!rows || std::any_of(rows->params.begin(), rows->params.end(),
+                             [&](const std::string& n) { return varies(n); }))
+      return false;
+    if (!two.add(of, was_.order.dims(p.served), was_.order.domain(p.served).all)) return false;
+    std::vector<std::size_t> at = two.places(side);
+    at.insert(at.end(), two.places(of).begin(), two.places(of).end());
+    two.constrain(*rows, std::move(at));
+    return true;
+  }
+  static std::vector<BasicSet> parts(const Placed& p) {
+    return parts_of(isl_map_wrap(p.relation.copy()));
+  }
+
+  /// How much later the instance at `b` is than that at `a`, along the loops that these statements
+  /// of `o` share.
+  static std::optional<std::vector<LoopLag>> lags(const TwoInstances& two, const RunOrder& o,
+                                                  Side a, int s, Side b, int t) {
+    std::vector<LoopLag> out;
+    for (std::size_t i = 0; i < o.common_loops(s, t); ++i) {
+      const std::string& name = o.loops(s)[i];
+      auto later = between(two, a, name, b, name);
+      if (!later) return std::nullopt;
+      out.push_back({std::move(*later), !is_parallel(o.kernel().tag(name)) || o.trusts(name)});
+    }
+    return out;
+  }
+
+  /// Whether instances of `a` and `b` that meet the constraints run in this order now, where those
+  /// at `was_a` and `was_b`, of the statements `w` and `v`, did in the old order. `differ`: the
+  /// instances are two.
+  bool kept(TwoInstances& two, int a, int b, Side was_a, int w, Side was_b, int v,
+            bool differ) const {
+    const auto old = lags(two, was_.order, was_a, w, was_b, v);
+    const auto now = lags(two, is_.order, kA, a, kB, b);
+    if (!old || !now) return false;
+    std::vector<LinearForm> order;
+    for (const LoopLag& l : *old) order.push_back(l.later);
+    two.take_in();
+    const bool first_was = was_.order.first(w, v), first_now = is_.order.first(a, b);
+    const auto in_order = [&](LinearProof proof) {
+      return keeps_order(std::move(proof), order, first_was, *now, first_now) == true;
+    };
+    if (!differ) return in_order(std::move(two.proof));
+    for (std::size_t d = 0; d < two.places(kA).size(); ++d) {
+      if (two.proof.impossible()) return true;
+      const std::size_t x = two.places(kA)[d], y = two.places(kB)[d];
+      for (const std::int64_t sign : {-1, 1}) {
+        LinearProof here = two.proof;
+        here.not_negative({{{x, -sign}, {y, sign}}, -1});
+        if (!in_order(std::move(here))) return false;
+      }
+      two.proof.zero({{{x, -1}, {y, 1}}, 0});
+    }
+    return true;
+  }
+
+  /// That the statement `now`, `w` of the old order, keeps its order with `p` in both directions.
+  bool others_plainly_kept(const Placed& p, const Access& a, int now, int w,
+                           const Access& other) const {
+    for (const bool other_first : {true, false})
+      for (const BasicSet& part : parts(p)) {
+        const Side of = kOfB, same = kOfA;
+        const Side mine = other_first ? kB : kA, its = other_first ? kA : kB;
+        TwoInstances two;
+        if (!(other_first ? meet(two, now, other, p.now, a) : meet(two, p.now, a, now, other)) ||
+            !served_by(two, mine, of, p, part) ||
+            !two.add(same, was_.order.dims(w), was_.order.domain(w).all))
+          return false;
+        for (const std::string& i : was_.order.dims(w))
+          if (two.values(its).count(i))
+            if (const auto apart = between(two, its, i, same, i)) two.proof.zero(*apart);
+        const bool well = other_first ? kept(two, now, p.now, same, w, of, p.served, false)
+                                      : kept(two, p.now, now, of, p.served, same, w, false);
+        if (!well) return false;
+      }
+    return true;
+  }
+
+  /// That `p` stays before `q` where what it serves was.
+  bool two_plainly_kept(const Placed& p, const Access& a, const Placed& q, const Access& b) const {
+    for (const BasicSet& x : parts(p))
+      for (const BasicSet& y : parts(q)) {
+        TwoInstances two;
+        if (!meet(two, p.now, a, q.now, b) || !served_by(two, kA, kOfA, p, x) ||
+            !served_by(two, kB, kOfB, q, y) ||
+            !kept(two, p.now, q.now, kOfA, p.served, kOfB, q.served, p.now == q.now))
+          return false;
+      }
+    return true;
   }
 
   /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run
@@ -153,6 +277,7 @@ class StandInCheck {
           question.relation(x.relation), question.relation(y.relation);
         });
         question.ask([&] {
+          if (two_plainly_kept(p, a, q, b)) return true;
           const auto [same, exact] = conflicts(a, p.now, b, q.now);
           Map order = was_.order.before(p.served, q.served, is_never_parallel);
           order = compose(p.relation, std::move(order));

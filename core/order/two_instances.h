@@ -14,9 +14,11 @@
 namespace moonloop {
 
 /// Constraints on two instances of statements, and on the parameters, which they share, for proofs
-/// without isl. Whatever is not linear is left out: then less is shown.
+/// without isl; there may be others that these are related to. Whatever is not linear is left out:
+/// then less is shown.
 class TwoInstances {
  public:
+  static constexpr int kInstances = 4;
   LinearProof proof;
   bool exact = true;  // false: something was left out, so pairs that are found need not be there
 
@@ -24,20 +26,26 @@ class TwoInstances {
   bool add(int side, const std::vector<std::string>& dims, const Set& points) {
     const std::shared_ptr<const LinearRows> rows = memo().rows_of(points);
     if (!rows) return false;
-    std::vector<std::size_t> at;
+    places_[side].clear();
     for (const std::string& d : dims) {
-      at.push_back(proof.add_variable());
-      values_[side][d] = {{{at.back(), 1}}, 0};
+      places_[side].push_back(proof.add_variable());
+      values_[side][d] = {{{places_[side].back(), 1}}, 0};
     }
-    for (const std::string& p : rows->params) at.push_back(parameter(p));
-    for (std::size_t q = 0; q < rows->quotients; ++q) at.push_back(proof.add_variable());
+    constrain(*rows, places_[side]);
+    return true;
+  }
+  /// The variables of an instance, in the order of its dimensions.
+  const std::vector<std::size_t>& places(int side) const { return places_[side]; }
+  /// The constraints hold for these variables, which are the set's dimensions.
+  void constrain(const LinearRows& rows, std::vector<std::size_t> at) {
+    for (const std::string& p : rows.params) at.push_back(parameter(p));
+    for (std::size_t q = 0; q < rows.quotients; ++q) at.push_back(proof.add_variable());
     const auto placed = [&](LinearForm f) {
       for (auto& [v, c] : f.terms) v = at[v];
       return f;
     };
-    for (const LinearForm& f : rows->zero) later_.push_back({true, placed(f)});
-    for (const LinearForm& f : rows->not_negative) later_.push_back({false, placed(f)});
-    return true;
+    for (const LinearForm& f : rows.zero) later_.push_back({true, placed(f)});
+    for (const LinearForm& f : rows.not_negative) later_.push_back({false, placed(f)});
   }
   /// Takes in the constraints of the instances, after the equalities that leave fewer variables.
   void take_in() {
@@ -139,7 +147,8 @@ class TwoInstances {
     return it->second;
   }
 
-  Names values_[2];
+  Names values_[kInstances];
+  std::vector<std::size_t> places_[kInstances];
   std::map<std::string, std::size_t> parameters_;
   std::map<std::pair<const void*, std::string>, std::size_t> quotients_;
   std::vector<std::pair<bool, LinearForm>> later_;  // constraints; true: equalities

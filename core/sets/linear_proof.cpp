@@ -231,13 +231,14 @@ bool LinearProof::impossible() {
   return false;
 }
 
-bool LinearProof::possible() {
+std::optional<bool> LinearProof::any() {
   int corners = 16;
-  return possible(corners);
+  return any(corners);
 }
 
-bool LinearProof::possible(int& corners) {
-  if (corners-- <= 0 || impossible() || lost_) return false;
+std::optional<bool> LinearProof::any(int& corners) {
+  if (impossible()) return false;
+  if (lost_ || corners-- <= 0) return std::nullopt;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const Line& l = lines_[i];
     if (l.constant % l.divisor == 0 || names_of_lines_[i] >= kSlacks) continue;
@@ -246,7 +247,11 @@ bool LinearProof::possible(int& corners) {
     LinearProof more = *this, less = *this;
     more.not_negative({{{variable, 1}}, -below - 1});
     less.not_negative({{{variable, -1}}, below});
-    return more.possible(corners) || less.possible(corners);
+    const std::optional<bool> above = more.any(corners);
+    if (above == true) return true;
+    const std::optional<bool> beneath = less.any(corners);
+    if (beneath == true) return true;
+    return above && beneath ? std::optional(false) : std::nullopt;
   }
   return true;
 }
@@ -331,8 +336,8 @@ void add_directions(LinearProof& pairs, const std::vector<LoopLag>& loops) {
 
 /// Whether none meets the constraints, where that is certain.
 std::optional<bool> is_empty(LinearProof& pairs) {
-  if (pairs.impossible()) return true;
-  return pairs.possible() ? std::optional(false) : std::nullopt;
+  const std::optional<bool> some = pairs.any();
+  return some ? std::optional(!*some) : std::nullopt;
 }
 
 /// Whether all that meets `pairs` is in order along the loops.

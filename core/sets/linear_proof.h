@@ -40,9 +40,11 @@ class LinearProof {
 
   /// Whether no integers meet the constraints. True is certain; false says nothing.
   bool impossible();
-  /// Whether some do: those of the corner that the simplex method ends at, or of one near it. True
-  /// is certain.
-  bool possible();
+  /// Whether some do: those of the corner that the simplex method ends at, or of one near it; or
+  /// none, where no corner is left between integers. Certain, or nothing.
+  std::optional<bool> any();
+  /// True is certain.
+  bool possible() { return any() == true; }
 
  private:
   /// `divisor * the variable == constant + coefficients * columns`.
@@ -61,7 +63,7 @@ class LinearProof {
   void add_line(Line line);
   void pivot(std::size_t line, std::size_t column);
   std::optional<std::size_t> violated() const;
-  bool possible(int& corners);
+  std::optional<bool> any(int& corners);
 
   std::vector<Line> lines_;
   std::vector<Place> variables_;                                // those of the constraints

@@ -30,6 +30,29 @@ Set move(Set s, isl_dim_type to, int to_pos, isl_dim_type from, int from_pos) {
                            static_cast<unsigned>(from_pos), 1);
 }
 
+/// Without the bounds of dimension `d` where these are numbers and nothing else depends on it: what
+/// is left of the others once it goes is the same, and isl need not look for it.
+Set without_own_bounds(const Set& s, int d) {
+  const auto at = static_cast<unsigned>(d);
+  Set own = isl_set_drop_constraints_not_involving_dims(s.copy(), isl_dim_set, at, 1);
+  const int all = dims(s, isl_dim_set);
+  const auto involves = [&](isl_dim_type type, int from, int n) {
+    return n > 0 && yes(isl_set_involves_dims(own.get(), type, static_cast<unsigned>(from),
+                                              static_cast<unsigned>(n)));
+  };
+  if (involves(isl_dim_param, 0, dims(s, isl_dim_param)) || involves(isl_dim_set, 0, d) ||
+      involves(isl_dim_set, d + 1, all - d - 1) || yes(isl_set_is_empty(own.get())))
+    return s;
+  return isl_set_drop_constraints_involving_dims(s.copy(), isl_dim_set, at, 1);
+}
+
+/// Of one part, without quotients.
+bool is_plain(const Set& s) {
+  if (count(isl_set_n_basic_set(s.get())) != 1) return false;
+  const BasicSet only = isl_set_simple_hull(s.copy());
+  return count(isl_basic_set_dim(only.get(), isl_dim_div)) == 0;
+}
+
 }  // namespace
 
 std::vector<std::string> dim_names(const Set& s) {
@@ -52,7 +75,15 @@ Set to_dims(Set s, const std::vector<std::string>& names) {
     const std::string name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  for (int end = dims(s, isl_dim_set); end > 0;) {  // runs of dimensions that go
+  if (is_plain(s))
+    for (int i = 0; i < dims(s, isl_dim_set); ++i)
+      if (!wanted(i)) s = without_own_bounds(s, i);
+  // All that go at once: isl simplifies what is left each time. Those that stay wait aside.
+  int runs = 0;
+  for (int i = 0; i < dims(s, isl_dim_set); ++i) runs += !wanted(i) && (i == 0 || wanted(i - 1));
+  for (int i = dims(s, isl_dim_set) - 1; runs > 1 && i >= 0; --i)
+    if (wanted(i)) s = move(std::move(s), isl_dim_param, dims(s, isl_dim_param), isl_dim_set, i);
+  for (int end = dims(s, isl_dim_set); end > 0;) {  // one run
     int begin = end;
     while (begin > 0 && !wanted(begin - 1)) --begin;
     if (begin < end)

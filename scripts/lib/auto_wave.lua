@@ -106,19 +106,26 @@ function Wave.make(script, facts, loop, params, first)
   local wave = loop.iname .. "_wave"
   local why = ("each loop carries something, but nothing leads from one instance to another of the same "
     .. "`%s`"):format(wave)
-  local all = directions(script, facts, loop)
-  if first then table.insert(all, 1, first) end
-  for _, along in ipairs(all) do
+  local function take(along)
     local trial = script:fork()
-    if trial:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
-        and trial:try(why, "prioritize_loops", {wave, table.unpack(facts:chain(loop))}) then
-      local inside = Facts.of(trial.knl, params, wave)
-      if not inside.loop[loop.iname].par and #loop.ids > 1
-          and trial:try("in a wave, one statement after the other", "distribute_loops", loop.iname) then
-        inside = Facts.of(trial.knl, params, wave)
-      end
-      if Wave.run_at_once(inside, loop.ids, wave) then return trial, inside, wave end
+    if not trial:try(why, "skewed_tiles", loop.iname, along, 1, {tile_iname = wave})
+        or not trial:try(why, "prioritize_loops", {wave, table.unpack(facts:chain(loop))}) then
+      return nil
     end
+    local inside = Facts.of(trial.knl, params, wave)
+    if not inside.loop[loop.iname].par and #loop.ids > 1
+        and trial:try("in a wave, one statement after the other", "distribute_loops", loop.iname) then
+      inside = Facts.of(trial.knl, params, wave)
+    end
+    if Wave.run_at_once(inside, loop.ids, wave) then return trial, inside, wave end
+  end
+  if first then
+    local trial, inside = take(first)
+    if trial then return trial, inside, wave end
+  end
+  for _, along in ipairs(directions(script, facts, loop)) do
+    local trial, inside = take(along)
+    if trial then return trial, inside, wave end
   end
 end
 

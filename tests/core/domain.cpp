@@ -49,6 +49,17 @@ TEST_CASE("sets by name: dimensions move, go and come") {
   const Set s = set("{[i, j] : 0 <= i < n and i <= j < m}");
   CHECK(same(to_dims(s, {"j", "i"}), "{[j, i] : 0 <= i < n and i <= j < m}"));
   CHECK(same(to_dims(s, {"j"}), "{[j] : exists i : 0 <= i < n and i <= j < m}"));
+  // Several that go, with bounds of their own and with others'.
+  const Set tiles =
+      set("{[b, w, i, u, j, v] : 0 <= w < 4 and 0 <= u < 8 and 0 <= v < 2 and "
+          "0 <= 32b + 8i + u < n and 0 <= i < 4 and v <= j < m}");
+  CHECK(same(to_dims(tiles, {"b", "i", "j"}),
+             "{[b, i, j] : exists u, v : 0 <= u < 8 and 0 <= v < 2 and 0 <= 32b + 8i + u < n and "
+             "0 <= i < 4 and v <= j < m}"));
+  CHECK(same(to_dims(tiles, {"j", "b"}),
+             "{[j, b] : exists i, u, v : 0 <= u < 8 and 0 <= v < 2 and 0 <= 32b + 8i + u < n and "
+             "0 <= i < 4 and v <= j < m}"));
+  CHECK(same(to_dims(set("{[i, j] : 0 <= i < n and 3 <= 2j <= 3}"), {"i"}), "{[i] : false}"));
   CHECK(same(to_dims(s, {"i", "k", "j"}), "{[i, k, j] : 0 <= i < n and i <= j < m}"));
   CHECK(same(to_dims(s, {"n", "i", "j"}), "{[n, i, j] : 0 <= i < n and i <= j < m}"));
   CHECK(same(dims_to_params(s, {"i"}), "[i] -> {[j] : 0 <= i < n and i <= j < m}"));

@@ -38,6 +38,13 @@ TEST_CASE("linear proofs: of bounds, of tiles, of divisors") {
   CHECK(between.impossible());
 }
 
+TEST_CASE("linear proofs: no integers between corners") {
+  LinearProof coins = proof_of("{ [a, b] : a, b >= 0 and 5a + 7b = 11 }");
+  CHECK_FALSE(coins.impossible());
+  CHECK(coins.any() == false);
+  CHECK(proof_of("{ [a, b] : a, b >= 0 and 5a + 7b = 12 }").any() == true);
+}
+
 TEST_CASE("linear proofs: what they show, isl shows") {
   std::mt19937 random(20261129);
   const auto any = [&](int from, int to) {
@@ -70,6 +77,7 @@ TEST_CASE("linear proofs: what they show, isl shows") {
         yes(isl_set_is_empty(Set(isl_set_read_from_str(isl(), text.c_str())).get()));
     const bool impossible = proof.impossible(), possible = proof.possible();
     if ((impossible && !is_empty) || (possible && is_empty)) FAIL(text);
+    if (const auto any = proof.any(); any && *any == is_empty) FAIL(text);
     shown += impossible, empty += is_empty, found += possible, others += !is_empty;
   }
   CHECK(10 * found > 9 * others);
