@@ -60,7 +60,8 @@ class Settler {
       const Mentions& m = wanted.at(t.name);
       if (m.none()) continue;
       Stmt& start = block[m.first];
-      if (If* only = std::get_if<If>(&start.op); only && m.first == m.last) {
+      If* only = std::get_if<If>(&start.op);
+      if (only && m.first == m.last && !reads(only->cond, t.name)) {
         only->body.insert(only->body.begin(), s);
         continue;
       }
@@ -82,6 +83,12 @@ class Settler {
     std::reverse(release.begin(), release.end());
     for (const std::string& r : release) out.push_back(Stmt{Release{r}});
     block = std::move(out);
+  }
+
+  static bool reads(const Expr& e, const std::string& name) {
+    std::set<std::string> names;
+    collect_reads(e, names);
+    return names.count(name) > 0;
   }
 
   static bool has_condition(const Stmt& s) {

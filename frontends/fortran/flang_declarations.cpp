@@ -577,7 +577,10 @@ std::string variable_name(const sem::Symbol& symbol) {
     return variable_name(outer->symbol());  // private in a construct
   const sem::Symbol& s = symbol;
   const std::string base = s.name().ToString();
-  if (s.owner().kind() != sem::Scope::Kind::BlockConstruct) return base;
+  const auto in_construct = [](const sem::Symbol& x) {
+    return x.owner().kind() == sem::Scope::Kind::BlockConstruct || x.has<sem::AssocEntityDetails>();
+  };
+  if (!in_construct(s)) return base;
   const sem::Scope* routine = &s.owner();
   while (routine->kind() == sem::Scope::Kind::BlockConstruct ||
          routine->kind() == sem::Scope::Kind::OtherConstruct)
@@ -589,7 +592,7 @@ std::string variable_name(const sem::Symbol& symbol) {
       if (found) return;
       const auto it = inner.find(s.name());
       found = it != inner.end() && &*it->second == &s;
-      if (inner.kind() == sem::Scope::Kind::BlockConstruct && it != inner.end()) ++number;
+      if (it != inner.end() && in_construct(*it->second)) ++number;
       if (!found) visit(inner);
     }
   };
@@ -619,6 +622,21 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
       for (const Expr& e : {b.lower, b.upper})
         if (e) collect_reads(e, names_in_bounds[name]);
   }
+}
+
+const SomeExpr* associated_value(const sem::Symbol& symbol) {
+  const auto* details = symbol.GetUltimate().detailsIf<sem::AssocEntityDetails>();
+  const SomeExpr* e = details && details->expr() ? &*details->expr() : nullptr;
+  if (!e || e->Rank() > 0 || ev::ExtractDataRef(*e)) return nullptr;
+  const auto type = e->GetType();
+  if (!type || !numeric_type(*type)) return nullptr;
+  const auto all = ev::CollectSymbols(*e);
+  const bool stays = std::all_of(all.begin(), all.end(), [](const sem::Symbol& s) {
+    const sem::Symbol& x = s.GetUltimate();
+    return sem::IsNamedConstant(x) ||
+           (sem::IsIntentIn(x) && !x.attrs().HasAny({sem::Attr::TARGET, sem::Attr::POINTER}));
+  });
+  return stays ? nullptr : e;
 }
 
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {

@@ -261,6 +261,7 @@ class Converter {
   }
   Expr visit(const sem::SymbolRef& s) const {
     const SomeExpr* selector = associated(*s);
+    if (associated_value(*s)) return var(variable_name(*s), at_);
     if (selector && !ev::ExtractDataRef(*selector)) return visit(*selector);
     return access(place(s));
   }

@@ -2,7 +2,9 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_effects.h"
+#include "frontends/fortran/flang_parts.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 
 // Memory that statements give to variables, and pointers.
@@ -163,6 +165,64 @@ void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routi
   for (const fp::PointerObject& o : s.v)
     for (const Expr& p : to_arguments(typed(o), at))
       out.push_back({at, PointerAssignment{own_pointer(p, routine, at), Expr(), {}}});
+}
+
+namespace {
+
+/// Whether the statements may change the variable, or where it points to.
+bool may_change(const std::string& name, const Body& body, const Routine& routine,
+                const sem::Scope& scope) {
+  const auto it = routine.variables.find(name);
+  if (it != routine.variables.end() && it->second.intent == Intent::In) return false;
+  const bool pointer = it != routine.variables.end() && it->second.pointer;
+  if (!pointer && changed_in(body).count(name)) return true;
+  bool calls = false, moves = false;
+  each(body, [&](const Statement& s) {
+    const auto* p = std::get_if<PointerAssignment>(&s.what);
+    moves = moves || (p && p->pointer == name);
+    calls = calls || std::holds_alternative<SubroutineCall>(s.what);
+  });
+  if (moves || !calls) return moves;
+  // Of a module and the like, or that a procedure in this routine has too.
+  const std::function<bool(const sem::Scope&)> has = [&](const sem::Scope& around) {
+    return std::any_of(around.children().begin(), around.children().end(), [&](const auto& inner) {
+      const auto own = inner.find(fp::CharBlock{name});
+      return (own != inner.end() && own->second->template has<sem::HostAssocDetails>() &&
+              inner.kind() == sem::Scope::Kind::Subprogram) ||
+             has(inner);
+    });
+  };
+  return (it != routine.variables.end() && (it->second.outer || it->second.host)) || has(scope);
+}
+
+}  // namespace
+
+void check_association(const sem::Symbol& symbol, const Span& at, const Body& inside,
+                       const Routine& routine, const sem::Scope& scope) {
+  const auto& selector = symbol.get<sem::AssocEntityDetails>().expr();
+  if (!selector) throw InternalError("Flang gives a selector no type");
+  if (associated_value(symbol)) return;
+  const bool is_place = ev::ExtractDataRef(*selector).has_value();
+  Expr stands_for = to_expr(*selector, at);
+  if (const auto* test = stands_for.as<Compare>(); test && is_place)
+    stands_for = test->left;  // a logical one, as it is kept
+  std::set<std::string> fixed;
+  if (const auto* l = stands_for.as<Load>(); l && is_place)
+    for (const Expr& e : l->index) collect_reads(e, fixed);
+  else if (!is_place)
+    collect_reads(stands_for, fixed);
+  if (is_place && (stands_for.as<Var>() || stands_for.as<Load>())) {
+    const auto it = routine.variables.find(written_name(stands_for));
+    if (it != routine.variables.end() && it->second.pointer && !it->second.dummy)
+      fixed.insert(it->first);
+  }
+  for (const std::string& n : fixed)
+    if (may_change(n, inside, routine, scope))
+      unsupported(at, fmt::format("`{}`, associated with `{}`, where the construct assigns `{}`,",
+                                  symbol.name().ToString(), to_string(stands_for), n));
+  if (has_call(stands_for))
+    unsupported(at,
+                fmt::format("`{}`, associated with a function's value,", symbol.name().ToString()));
 }
 
 }  // namespace moonloop::fortran

@@ -301,34 +301,27 @@ class Reader {
     return out;
   }
 
-  /// The names stand for what they are associated with, which is right while its subscripts, or the
-  /// parts of its value, do not change.
+  /// Names of numbers are variables, set here. Others stand for what they are associated with,
+  /// which is right while its subscripts, or the parts of its value, do not change.
   void associate(const fp::AssociateConstruct& x, Body& out) {
     const auto& head = std::get<fp::Statement<fp::AssociateStmt>>(x.t);
     const Span at = places_.of(head.source);
+    for (const fp::Association& a : std::get<std::list<fp::Association>>(head.statement.t)) {
+      const sem::Symbol& symbol = *std::get<fp::Name>(a.t).symbol;
+      const SomeExpr* e = associated_value(symbol);
+      if (!e) continue;
+      Variable v;
+      v.name = variable_name(symbol), v.at = at, v.type = *numeric_type(*e->GetType());
+      const Expr to = var(v.name, at);
+      routine_.variables.emplace(v.name, std::move(v));
+      const auto* written = std::get_if<fp::Expr>(&std::get<fp::Selector>(a.t).u);
+      const Expr from = written ? tested(*written, at, out) : to_expr(*e, at);
+      out.push_back({at, Assignment{to, from}});
+    }
     const Body inside = block(std::get<fp::Block>(x.t), at);
-    const std::set<std::string> changed = changed_in(inside);
     for (const fp::Association& a : std::get<std::list<fp::Association>>(head.statement.t)) {
       const fp::Name& name = std::get<fp::Name>(a.t);
-      const auto& selector = name.symbol->get<sem::AssocEntityDetails>().expr();
-      if (!selector) throw InternalError("Flang gives a selector no type");
-      const bool is_place = ev::ExtractDataRef(*selector).has_value();
-      Expr stands_for = to_expr(*selector, at);
-      if (const auto* test = stands_for.as<Compare>(); test && is_place)
-        stands_for = test->left;  // a logical one, as it is kept
-      std::set<std::string> fixed;
-      if (const auto* l = stands_for.as<Load>(); l && is_place)
-        for (const Expr& e : l->index) collect_reads(e, fixed);
-      else if (!is_place)
-        collect_reads(stands_for, fixed);
-      for (const std::string& n : fixed)
-        if (changed.count(n))
-          unsupported(places_.of(name.source),
-                      fmt::format("`{}`, associated with `{}`, where the construct assigns `{}`,",
-                                  name.ToString(), to_string(stands_for), n));
-      if (has_call(stands_for))
-        unsupported(places_.of(name.source),
-                    fmt::format("`{}`, associated with a function's value,", name.ToString()));
+      check_association(*name.symbol, places_.of(name.source), inside, routine_, scope_);
     }
     out.insert(out.end(), inside.begin(), inside.end());
   }

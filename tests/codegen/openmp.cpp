@@ -450,6 +450,25 @@ TEST_CASE(
     CHECK(code(other, Target::OpenMP).find("  #pragma omp parallel\n  {\n") != std::string::npos);
 }
 
+TEST_CASE("openmp: what a team's loop writes and reads again is not in a function of its own") {
+  // The load lets the processor fetch `b` ahead; who knows that arrays are apart leaves it out.
+  const auto text = [](const std::string& between, const std::string& last) {
+    return "kernel k(n: int32, m: int32, a: float64[n, m], b: inout float64[n, m], "
+           "c: inout float64[n, m], d: inout float64[n, m])\n"
+           "domain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
+           "domain {[k, l]: 0 <= k < n and 0 <= l < m}\ntag i: par\ntag k: par\n"
+           "b[i, j] = 2.0*a[i, j]  {id=w}\n" +
+           between + last + "c[k, l] = a[k, l]  {id=copy}\n";
+  };
+  const std::string between = "d[i, j] = a[i, j]\n";
+  const auto has_function = [&](const std::string& kernel) {
+    return code(kernel, Target::OpenMP).find("static void k_team(") != std::string::npos;
+  };
+  CHECK(!has_function(text(between, "d[i, j] = d[i, j] + b[i, j]\n")));
+  CHECK(has_function(text(between, "")));
+  CHECK(has_function(text("", "d[i, j] = b[i, j]\n")));  // the value is kept anyway
+}
+
 TEST_CASE("openmp: a function of a team gets numbers that it does not change, but no table") {
   const std::string head =
       "kernel k(n: int32, m: int32, s: int32, a: float64[n, m], b: inout float64[n, m], "

@@ -27,13 +27,15 @@ class Writer {
         texts_(seed % 4 == 2),
         apart_(!state && seed % 5 == 1),
         entries_(!directed_ && !state && seed % 7 == 2),
-        jumps_(!directed_ || state) {}
+        wide_(seed % 4 == 0),
+        jumps_(!directed_ || state || wide_) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
   implicit none
   integer :: c
-  real(8) :: u, v(0:40)
+  real(8) :: u
+  real(8), target :: v(0:40)
   real(8), allocatable :: w(:)
   logical :: f
   type pair
@@ -332,6 +334,7 @@ end subroutine
   void statement(int depth) {
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
+    if (wide_ && depth < 5 && chance(8)) return associated(depth);
     if (entries_ && chance(15)) return entry(depth);
     if (texts_ && chance(25)) return text(depth);
     if (directed_ && depth < 3 && chance(20)) return directed(depth);
@@ -451,6 +454,7 @@ end subroutine
     ++moved_;
     const std::string i = index(), where = chance(30) ? "if (" + condition(1) + ") " : "";
     const std::string p = one_of({"pa", "pb"});
+    if (wide_ && state_ && chance(50)) return line(depth, where + p + " => h(1:n)");
     switch (pick(6)) {
       case 0: return line(depth, where + p + " => a(:, " + i + ")");
       case 1: return line(depth, where + p + " => a(" + i + ", :)");
@@ -479,8 +483,43 @@ end subroutine
     line(depth, "end block");
   }
 
+  /// Names for parts of variables, for an element and for a value, which stays.
+  void associated(int depth) {
+    const std::string i = index();
+    const int moved = moved_;
+    moved_ = 3;  // no pointer moves while names stand for what it points to
+    const std::string part =
+        one_of({"x(" + i + ":)", "pa", "a(:, " + i + ")", "a(" + i + ", n:1:-1)"});
+    line(depth, "associate (part => " + part + ", one => a(" + i + ", " + index() + "), half => " +
+                    real(1) + (state_ ? ", both => p)" : ")"));
+    line(depth + 1, "part(1) = 0.5d0*part(1) + one/4");
+    if (state_) line(depth + 1, "both%one = 0.5d0*both%one + both%two/8d0");
+    body(1 + pick(2), depth + 1);
+    line(depth + 1, "one = 0.5d0*one + half/8 - part(size(part))/8");
+    if (chance(40)) line(depth + 1, "call touch(part, g=half)");
+    line(depth, "end associate");
+    moved_ = moved;
+  }
+
+  /// A parallel loop whose iterations call, also with sections and without optional arguments.
+  void calls_in_parallel(int depth) {
+    const std::string u = state_ ? "du" : "u";
+    line(depth, "!$omp parallel do" + one_of({"", " schedule(static, 1)"}));
+    line(depth, "do q = 1, n");
+    for (int left = 1 + pick(2); left > 0; --left)
+      line(depth + 1, one_of({"call touch(a(:, q), grid(:, q))", "call touch(grid(:, q), g=x(q))",
+                              "call touch(grid(:q, q), e=k(q))", "call touch(a(q:, q))",
+                              "call pass(grid(:, q), a(:, q), g=0.25d0*x(q))", "call pass(a(:, q))",
+                              "call mix(grid(:, q), a(:, q))", "call bump(k(q))",
+                              "x(q) = bent(x(q), grid(1, q))",
+                              "grid(:, q) = 0.5d0*turned(a(:, q)) + " + u + "/8",
+                              "if (x(q) > " + u + ") call touch(grid(:, q), a(:, q), " + u + ")"}));
+    line(depth, "end do");
+  }
+
   /// A parallel loop, as its directive says.
   void directed(int depth) {
+    if (wide_ && chance(40)) return calls_in_parallel(depth);
     const std::string i = index(), c = integer(0), r = one_of({"0.75d0", "x(q)", "k(q)/8d0"});
     const std::string t = state_ ? "dt" : "t",
                       u = state_ ? "du" : "u";  // those of others are apart
@@ -925,6 +964,7 @@ end subroutine
   bool texts_;
   bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
+  bool wide_;     // parallel loops call and are beside jumps; parts of variables have names
   bool kept_ = false;
   bool jumps_;  // which make proofs long
   std::string out_, name_;
