@@ -48,7 +48,7 @@ function Updates.make(device, iname, following)
   local why = ("one pass: each element of `%s` is a term as soon as it is updated"):format(update.array)
   local width = script:knob(sum.columns .. "_items", {16, 32, 64}, 32)
   local items = script:knob(sum.rows .. "_items", {4, 8, 16, 32}, 16)
-  local each = script:knob(sum.rows .. "_each", {1, 2, 4}, 2)
+  local each = script:knob(sum.rows .. "_each", {1, 2, 4}, 1)
   local function fresh(name) return device:fresh(name) end
   local outer = {fresh(sum.rows .. "_blocks"), fresh(update.rows .. "_blocks")}
   local inner = {fresh(sum.rows .. "_rows"), fresh(update.rows .. "_rows")}
