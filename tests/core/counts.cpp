@@ -3,6 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "core/count/mem_counts.h"
 #include "core/count/op_counts.h"
+#include "core/count/strides.h"
 #include "tests/one_kernel.h"
 
 using namespace moonloop;  // NOLINT
@@ -265,4 +266,16 @@ a[i, i] = y[i]   {id=back}
   CHECK(operations.sum().str() == op_counts(k).sum().str());
   CHECK(accesses.sum().str() == mem_counts(k).sum().str());
   CHECK(op_counts(k).fields().size() + 1 == operations.fields().size());
+}
+
+TEST_CASE("strides: accesses are listed where one is out of bounds, too") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = a[i + 1]
+)");
+  const std::vector<StridedAccess> all = strided_accesses(k);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].variable == "a");
+  CHECK(as_int(all[0].strides.at(0).second) == 1);
 }
