@@ -27,15 +27,14 @@ class Writer {
         texts_(seed % 4 == 2),
         apart_(!state && seed % 5 == 1),
         entries_(!directed_ && !state && seed % 7 == 2),
-        wide_(seed % 4 == 0),
+        wide_(!state && seed % 4 == 0),
         jumps_(!directed_ || state || wide_) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
   implicit none
   integer :: c
-  real(8) :: u
-  real(8), target :: v(0:40)
+  real(8) :: u, v(0:40)
   real(8), allocatable :: w(:)
   logical :: f
   type pair
@@ -454,7 +453,6 @@ end subroutine
     ++moved_;
     const std::string i = index(), where = chance(30) ? "if (" + condition(1) + ") " : "";
     const std::string p = one_of({"pa", "pb"});
-    if (wide_ && state_ && chance(50)) return line(depth, where + p + " => h(1:n)");
     switch (pick(6)) {
       case 0: return line(depth, where + p + " => a(:, " + i + ")");
       case 1: return line(depth, where + p + " => a(" + i + ", :)");
@@ -491,9 +489,8 @@ end subroutine
     const std::string part =
         one_of({"x(" + i + ":)", "pa", "a(:, " + i + ")", "a(" + i + ", n:1:-1)"});
     line(depth, "associate (part => " + part + ", one => a(" + i + ", " + index() + "), half => " +
-                    real(1) + (state_ ? ", both => p)" : ")"));
+                    real(1) + ")");
     line(depth + 1, "part(1) = 0.5d0*part(1) + one/4");
-    if (state_) line(depth + 1, "both%one = 0.5d0*both%one + both%two/8d0");
     body(1 + pick(2), depth + 1);
     line(depth + 1, "one = 0.5d0*one + half/8 - part(size(part))/8");
     if (chance(40)) line(depth + 1, "call touch(part, g=half)");
@@ -503,17 +500,16 @@ end subroutine
 
   /// A parallel loop whose iterations call, also with sections and without optional arguments.
   void calls_in_parallel(int depth) {
-    const std::string u = state_ ? "du" : "u";
     line(depth, "!$omp parallel do" + one_of({"", " schedule(static, 1)"}));
     line(depth, "do q = 1, n");
     for (int left = 1 + pick(2); left > 0; --left)
-      line(depth + 1, one_of({"call touch(a(:, q), grid(:, q))", "call touch(grid(:, q), g=x(q))",
-                              "call touch(grid(:q, q), e=k(q))", "call touch(a(q:, q))",
-                              "call pass(grid(:, q), a(:, q), g=0.25d0*x(q))", "call pass(a(:, q))",
-                              "call mix(grid(:, q), a(:, q))", "call bump(k(q))",
-                              "x(q) = bent(x(q), grid(1, q))",
-                              "grid(:, q) = 0.5d0*turned(a(:, q)) + " + u + "/8",
-                              "if (x(q) > " + u + ") call touch(grid(:, q), a(:, q), " + u + ")"}));
+      line(depth + 1,
+           one_of({"call touch(a(:, q), grid(:, q))", "call touch(grid(:, q), g=x(q))",
+                   "call touch(grid(:q, q), e=k(q))", "call touch(a(q:, q))",
+                   "call pass(grid(:, q), a(:, q), g=0.25d0*x(q))", "call pass(a(:, q))",
+                   "call mix(grid(:, q), a(:, q))", "call bump(k(q))",
+                   "x(q) = bent(x(q), grid(1, q))", "grid(:, q) = 0.5d0*turned(a(:, q)) + u/8",
+                   "if (x(q) > u) call touch(grid(:, q), a(:, q), u)"}));
     line(depth, "end do");
   }
 
