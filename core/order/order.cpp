@@ -9,6 +9,7 @@
 #include "core/order/called_effects.h"
 #include "core/order/claimed_subscripts.h"
 #include "core/order/conflicts.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 
@@ -200,10 +201,18 @@ std::string field_of(const Expr& e) {
   return f ? field_of(f->base) + "." + f->name : "";
 }
 
+/// Conditions of more alternatives than this are left out.
+constexpr std::size_t kMostArms = 16;
+
 /// Conditions of reads, null where they are always made: when one of the two is, or both hold.
 Expr either(const Expr& a, const Expr& b) {
   if (!a || !b) return {};
-  return equal(a, b) ? a : Expr(Nary{NaryOp::Or, {a, b}});
+  const auto* known = a.as<Nary>();
+  Exprs terms = known && known->op == NaryOp::Or ? known->terms : Exprs{a};
+  if (std::any_of(terms.begin(), terms.end(), [&](const Expr& t) { return equal(t, b); })) return a;
+  if (terms.size() == kMostArms) return {};
+  terms.push_back(b);
+  return Expr(Nary{NaryOp::Or, std::move(terms)});
 }
 Expr both(const Expr& a, const Expr& b) {
   if (!a || !b) return a ? a : b;
@@ -650,16 +659,18 @@ ApproximateMap conflict_map(const Kernel& k, const Kernel& claims, const Variabl
   return out;
 }
 
-/// Conditions of more disjuncts than this are left out.
-constexpr isl_size kMostArms = 16;
-
 std::optional<Set> where_made(const Kernel& k, const Access& a,
                               const std::vector<std::string>& dims) {
-  std::optional<Set> points = a.when ? to_condition(k, a.when, dims) : std::nullopt;
-  if (points && count(isl_set_n_basic_set(points->get())) > kMostArms) return std::nullopt;
-  for (const std::string& p : points ? param_names(*points) : std::vector<std::string>())
-    if (k.has_iname(p)) return std::nullopt;  // of a reduction: some iteration would do
-  return points;
+  if (!a.when) return std::nullopt;
+  try {
+    const IslBudget budget(kQuestionOperations);
+    std::optional<Set> points = to_condition(k, a.when, dims);
+    if (!points || std::size_t(count(isl_set_n_basic_set(points->get()))) > kMostArms)
+      return std::nullopt;
+    for (const std::string& p : param_names(*points))
+      if (k.has_iname(p)) return std::nullopt;  // of a reduction: some iteration would do
+    return points;
+  } catch (const IslQuota&) { return std::nullopt; }
 }
 
 ApproximateMap meetings(const Kernel& k, const Kernel& claims, const Variables& variables,
