@@ -18,6 +18,15 @@
 namespace moonloop {
 namespace {
 
+/// Whether some step adds the terms of sums one by one to what the sums are added to.
+bool adds_term_by_term(const Kernel& k) {
+  return std::any_of(k.trace.begin(), k.trace.end(),
+                     [](const Step& s) { return s.name == "unfold_reduction"; }) ||
+         std::any_of(k.callees.begin(), k.callees.end(), [](const auto& c) {
+           return c.second->code && adds_term_by_term(*c.second->code);
+         });
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -315,7 +324,7 @@ Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& r
   const auto start = Clock::now();
   Bindings bindings = bindings_of(scalars, out.buffers);
   out.bounds.accuracy = {request.compile.contract, !result.device.empty(),
-                         divides_by_reciprocals(k)};
+                         divides_by_reciprocals(k), adds_term_by_term(k)};
   interpret(original, bindings, out.bounds);
   out.seconds = seconds_since(start);
   if (const Buffer* b = overrun(out.buffers))

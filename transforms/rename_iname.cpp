@@ -199,6 +199,9 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
     if (d != iname && std::find(own.begin(), own.end(), d) == own.end()) rest.push_back(d);
   if (!rest.empty()) {
     Set ran = to_dims(was, rest);
+    if (yes(isl_set_is_empty(ran.get())))
+      refuse("empty-domain", home->at, "`{}` cannot become `{}`: there is no value for {}", other,
+             iname, quoted_list(rest));
     Set runs = isl_set_params(ran.copy());
     ran = isl_set_gist_params(ran.take(), runs.take());
     more = isl_set_intersect(more.take(), to_dims(std::move(ran), dims).take());

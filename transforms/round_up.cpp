@@ -103,6 +103,7 @@ class RoundUp {
     const Names own = d.inames();
     all.insert(all.end(), own.begin(), own.end());
     const Set known = to_dims(domain_of(out_, around), all);
+    if (yes(isl_set_is_empty(known.get()))) return d.set;  // nothing runs: all bounds would go
     return dims_to_params(coalesce(gist(to_dims(d.set, all), known)), around);
   }
 

@@ -55,6 +55,7 @@ struct Accuracy {
   bool contract = true;
   bool device = false;
   bool reciprocals = false;  // see Kernel::reciprocals
+  bool unfolded = false;     // sums may be added term by term to what they are added to
 };
 
 /// The bounds of one array, one for each place of its smallest part.

@@ -241,6 +241,27 @@ Computation Compiler::computation(const Expr& e, const std::optional<Type>& want
   return std::move(*c);
 }
 
+std::vector<AddedSum> Compiler::added_sums(const Exprs& terms) {
+  if (!accumulators_) {
+    accumulators_.emplace();
+    for (const InsnPtr& i : k_.instructions)
+      if (i->role == ReductionRole::Update && i->reduce_op == ReduceOp::Sum)
+        accumulators_->insert(written_name(i->lhs[0]));
+  }
+  std::vector<AddedSum> out;
+  for (std::size_t n = 0; n < terms.size(); ++n) {
+    const auto* u = terms[n].as<Unary>();
+    const Expr& e = u && u->op == UnaryOp::Sub ? u->arg : terms[n];
+    const auto* v = e.as<Var>();
+    const auto* l = e.as<Load>();
+    if (!(v || l) || !accumulators_->contains(v ? v->name : l->array)) continue;
+    Access to = access(e);
+    if (to.shadow && to.shadow->accuracy->unfolded && !to.shadow->sums.empty())
+      out.push_back({n, std::move(to)});
+  }
+  return out;
+}
+
 /// A sum, a product, or bits together: step by step, each in its own type.
 Value Compiler::sum(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {
   const Computation c = computation(e, wanted);
@@ -259,7 +280,10 @@ Value Compiler::sum(const Expr& e, const Nary& x, const std::optional<Type>& wan
     Value v = operand(less ? u->arg : x.terms[i], c.contexts[i], t);
     terms.push_back(less ? negate(t, std::move(v), wide_) : std::move(v));
   }
-  return nary(x.op, t, std::move(terms), wide_);
+  Value all = nary(x.op, t, std::move(terms), wide_);
+  if (x.op != NaryOp::Add || holds_int(t)) return all;
+  std::vector<AddedSum> sums = added_sums(x.terms);
+  return sums.empty() ? std::move(all) : term_by_term(std::move(all), std::move(sums));
 }
 
 Value Compiler::comparison(const Expr& e, const Compare& x) {
@@ -453,6 +477,7 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
     Value v = value_as(less ? u->arg : e, computed);
     step.terms.back() = less ? negate(computed, std::move(v), wide_) : std::move(v);
   }
+  step.sums = added_sums(rhs.as<Nary>()->terms);
   return sum_store(std::move(to), t, std::move(step));
 }
 

@@ -85,6 +85,9 @@ class Compiler {
   void arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
   void segmented_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
   Value either_flag(const Instruction& insn, const Type& flag);
+  /// Those of the terms that are accumulators of sums, or their negatives, where their own terms
+  /// may be added one by one instead.
+  std::vector<AddedSum> added_sums(const Exprs& terms);
   /// A step of a sum, where that needs its bound; else null.
   std::unique_ptr<Store> summed(const Expr& lhs, const Expr& term, const Expr& restart);
   std::unique_ptr<Store> summed(const Expr& lhs, const Expr& rhs);
@@ -92,6 +95,7 @@ class Compiler {
   const Kernel& k_;
   Memory& memory_;
   Typer typer_;
+  std::optional<std::set<std::string>> accumulators_;  // of sums
   bool wide_ = false;
   Tally* tally_ = nullptr;
 };

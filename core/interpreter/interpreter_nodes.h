@@ -171,6 +171,12 @@ std::unique_ptr<Store> store(Access to, const Type& t, Value value);
 /// The same with the bounds that the access has (interpreter_stores.cpp).
 std::unique_ptr<Store> bounded_store(Access to, const Type& t, Value value);
 
+/// The accumulator that a term is, or is the negative of.
+struct AddedSum {
+  std::size_t term = 0;
+  Access accumulator;
+};
+
 /// One step of a sum: the variable becomes the sum of the terms, from left to right; the one at
 /// `place` is the variable itself (terms[place] is empty). The terms count as added in any order
 /// with those of the steps before. Where `restart` holds the sum starts anew with the term.
@@ -178,7 +184,8 @@ struct SumStep {
   std::size_t place = 0;
   std::vector<Value> terms;
   IntPtr restart = nullptr;
-  bool wide = false;  // added up in double precision, kept in single precision
+  bool wide = false;                // added up in double precision, kept in single precision
+  std::vector<AddedSum> sums = {};  // whose own terms may be added one by one instead
 };
 /// `to` has bounds with sums; `t` is real or complex.
 std::unique_ptr<Store> sum_store(Access to, const Type& t, SumStep step);
@@ -195,6 +202,8 @@ Value compare(CompareOp op, Value a, Value b);
 Value select(IntPtr condition, Value yes, Value no);
 /// The product `v` of an accumulator and a factor: factors come in any order.
 Value in_any_order(Value v);
+/// The sum `v` of such accumulators and other terms, whose own terms may be added one by one.
+Value term_by_term(Value v, std::vector<AddedSum> sums);
 /// `args` as Typer::computation says.
 Value function(const std::string& name, const Type& result, std::vector<Value> args);
 

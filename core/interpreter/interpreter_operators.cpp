@@ -424,6 +424,44 @@ struct AnyOrder {
 
 }  // namespace
 
+namespace {
+
+/// Each partial sum is at most the sum of the sizes of all terms.
+template <class Node, class R>
+struct TermByTerm final : Node {
+  std::unique_ptr<Node> all;
+  std::vector<AddedSum> sums;
+  TermByTerm(std::unique_ptr<Node> n, std::vector<AddedSum> s)
+      : all(std::move(n)), sums(std::move(s)) {}
+  typename Node::Number get() const override { return all->get(); }
+  auto bounded(const Accuracy& a) const -> decltype(all->bounded(a)) override {
+    auto out = all->bounded(a);
+    double size = std::abs(out.v), count = 0;
+    for (const AddedSum& s : sums) {
+      const Shadow& shadow = *s.accumulator.shadow;
+      const Shadow::Sum& own = shadow.sums[shadow.place(s.accumulator.bounded(a).at)];
+      size += 2 * own.size;
+      count += own.count;
+    }
+    const double steps = (a.device ? 4 : 2) * count;
+    if (std::isfinite(size)) out.e += steps * kUnit<R> * size;
+    return out;
+  }
+};
+
+}  // namespace
+
+Value term_by_term(Value v, std::vector<AddedSum> sums) {
+  with_real(v.type.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (v.r)
+      v.r = std::make_unique<TermByTerm<RealNode, R>>(std::move(v.r), std::move(sums));
+    else
+      v.c = std::make_unique<TermByTerm<ComplexNode, R>>(std::move(v.c), std::move(sums));
+  });
+  return v;
+}
+
 Value in_any_order(Value v) {
   const Type t = v.type;
   if (v.i) return v;

@@ -202,6 +202,7 @@ struct SumStore final : BoundedStore<Form> {
   std::size_t place = 0;
   std::vector<std::unique_ptr<Node>> terms;
   IntPtr restart;
+  std::vector<AddedSum> sums;
   Shadow::Sum added;  // by the terms
   bool anew = false, open = false;
   SumStore(Access a, SumStep step) : Base(std::move(a)), place(step.place) {
@@ -211,6 +212,7 @@ struct SumStore final : BoundedStore<Form> {
       else
         terms.push_back(std::move(v.c));
     restart = std::move(step.restart);
+    sums = std::move(step.sums);
   }
 
   static Number plus(const Number& x, const Number& y) {
@@ -243,6 +245,12 @@ struct SumStore final : BoundedStore<Form> {
         added.count += 1;
       }
       v = i == 0 || (i == 1 && place == 0 && anew) ? x : plus(v, x);
+    }
+    for (const AddedSum& s : sums) {
+      const Shadow::Sum& own =
+          s.accumulator.shadow->sums[s.accumulator.shadow->place(s.accumulator.bounded(a).at)];
+      added.size += own.size;
+      added.count += own.count;
     }
     this->held.v = v;
   }

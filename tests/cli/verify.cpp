@@ -112,3 +112,19 @@ TEST_CASE("cli: sizes follow from the shapes of files that are read") {
   const Outcome other = tool("run k.loop --in starts=a.npy -p n=3 -p m=4", f.str());
   CHECK(contains(other.err, "`a.npy` has shape (6,), but array `starts` has shape (4,)"));
 }
+
+TEST_CASE("cli: verification knows steps that add the terms of sums one by one") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel f(n: int32, b: in float32[n], x: out float32[1])\n"
+          "domain {[j]: 0 <= j < n}\n"
+          "x[0] = 100000000.0  {id=first}\n"
+          "x[0] = x[0] - sum(j, b[j])  {id=s, dep=first}\n");
+  f.write("k.lua", "f = lp.unfold_reduction(f, \"id:s\")\n");
+  // No term changes the number from which it is taken alone.
+  const Outcome run = tool("run k.loop -t k.lua -p n=1000 --verify", f.str());
+  CAPTURE(run.out);
+  CHECK(run.status == 0);
+  CHECK(has(run.out, "verify: equal"));
+  CHECK(has(run.out, "100000000"));
+}

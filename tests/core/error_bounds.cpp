@@ -287,3 +287,25 @@ TEST_CASE("error bounds: sums of float16 round at each step, in any order") {
   CHECK(bounds.of("out", out.data()) >= 4 * 0x1p-11 * 1.25);
   CHECK(bounds.of("out", out.data()) < 8 * 0x1p-11 * 1.25);
 }
+
+TEST_CASE("error bounds: sums that may be added term by term to what they are added to") {
+  const std::vector<double> tenths(1000, 0.1);
+  const double large = 0x1p60;  // each of the terms is less than half a unit of it
+  for (const char* last :
+       {"out[0] = out[0] - s", "out[0] = (out[0] - s)/2", "out[0] = s + out[0]"}) {
+    const std::string text = fmt::format(
+        "domain {{[j]: 0 <= j < 1000}}\nout[0] = {}.0  {{id=first}}\n"
+        "{}  {{id=last, dep=first}}\n",
+        std::int64_t{1} << 60,
+        std::string(last).replace(std::string(last).find("s"), 1, "sum(j, x[j])"));
+    CAPTURE(text);
+    const double folded = Bounded(text, tenths, 1, {.contract = false}).of(0);
+    const Bounded b(text, tenths, 1, {.contract = false, .unfolded = true});
+    CHECK(b.of(0) >= std::abs(b.out[0]) * 1000 * kUnit);
+    CHECK(b.of(0) > 100 * folded);
+    CHECK(b.of(0) < 1e-9 * large);
+  }
+  // Other sums have the bounds that they had.
+  const std::string plain = "domain {[j]: 0 <= j < 1000}\nout[0] = sum(j, x[j])\n";
+  CHECK(Bounded(plain, tenths, 1, {.unfolded = true}).of(0) == Bounded(plain, tenths, 1).of(0));
+}

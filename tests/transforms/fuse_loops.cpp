@@ -104,3 +104,13 @@ TEST_CASE("fuse_loops: what stands in between needs the one and is needed by the
   const std::string why = said(around_a_row("a[k, j]"), {"i", "u"});
   CHECK(why.find("the loop `i` before the loop `m` before the loop `i`") != std::string::npos);
 }
+
+TEST_CASE("fuse_loops: a loop that never runs, with another one in its domain") {
+  // Found by the differential test: the inner loop was left without bounds.
+  const Kernel k = apply(parsed("kernel f(n: int32, a: float64[n + 9], b: float64[n + 9])\n"
+                                "domain {[i]: n <= i and i < n}\ndomain {[z]: 0 <= z < n}\n"
+                                "a[i] = 1 {id=p}\nb[z] = 2 {id=q}\n"),
+                         "split_iname", {text("i"), number(3)});
+  CHECK(said(k, {"i_outer", "z"}) ==
+        "`z` cannot become `i_outer`: there is no value for `i_inner`");
+}

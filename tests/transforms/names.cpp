@@ -40,7 +40,9 @@ TEST_CASE("rename_inames: several loops become one") {
   CHECK(same_values(k, out, {{"n", 5}}));
   CHECK(tree(rename_inames(k, {"j", "i"}, "i", {.existing_ok = true})) ==
         "for i\n  one\n  two\nfor l\n  three\n");
-  CHECK(message([&] { rename_inames(k, {"i", "j", "l"}, "x"); }) ==
+  CHECK(message([&] {
+          rename_inames(k, {"i", "j", "l"}, "x");
+        }) ==
         "three[x=0] would run before one[x=1], but one[x=1] writes b[1] and three[x=0] reads it "
         "(n=2)");
   CHECK(code_of([&] { rename_inames(k, {"i", "j"}, "i"); }) == "name-taken");
@@ -62,8 +64,9 @@ b[i, j] = a[j, i]   {id=copy}
   CHECK(same_values(k, out, {{"n", 4}}));
   CHECK(line(rename_inames_in_batch(k, {{"i", "i"}, {"j", "col"}}), "copy") ==
         "b[i, col] = a[col, i]");
-  CHECK(message([&] { rename_inames_in_batch(k, {{"i", "x"}, {"j", "x"}}); }) ==
-        "`i` and `j` would both be `x`; `rename_inames` makes them one");
+  CHECK(message([&] {
+          rename_inames_in_batch(k, {{"i", "x"}, {"j", "x"}});
+        }) == "`i` and `j` would both be `x`; `rename_inames` makes them one");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"i", "j"}}); }) == "name-taken");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"i", "2x"}}); }) == "bad-name");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"z", "x"}}); }) == "unknown-iname");
@@ -83,8 +86,9 @@ b[i] = sum(j, a[j])     {id=second, dep=first}
   const Kernel later = apply(apply(k, "split_iname", {text("i"), number(2)}),
                              "replace_instruction_ids", {text("second:total")});
   CHECK(same_values(k, apply(later, "tag_inames", {text("i_inner:unr")}), {{"n", 5}}));
-  CHECK(message([&] { replace_instruction_ids(k, {{"first", "second"}}); }) ==
-        "`first` and `second` would both have the id `second`");
+  CHECK(message([&] {
+          replace_instruction_ids(k, {{"first", "second"}});
+        }) == "`first` and `second` would both have the id `second`");
   CHECK(code_of([&] { replace_instruction_ids(k, {{"third", "x"}}); }) == "unknown-instruction");
   CHECK(code_of([&] { replace_instruction_ids(k, {{"first", "a b"}}); }) == "bad-name");
 }
@@ -94,8 +98,9 @@ TEST_CASE("set_argument_order") {
   const Kernel out = set_argument_order(k, {"d", "c", "b", "a", "n"});
   CHECK(argument_names(out) == "d c b a n");
   CHECK(same_values(k, out, {{"n", 3}}));
-  CHECK(message([&] { set_argument_order(k, {"d", "c", "b", "a"}); }) ==
-        "the argument `n` is missing");
+  CHECK(message([&] {
+          set_argument_order(k, {"d", "c", "b", "a"});
+        }) == "the argument `n` is missing");
   CHECK(message([&] { set_argument_order(k, {"d", "d"}); }) == "the argument `d` is there twice");
   CHECK(code_of([&] { set_argument_order(k, {"d", "d"}); }) == "bad-order");
   CHECK(code_of([&] { set_argument_order(k, {"x"}); }) == "unknown-argument");
@@ -202,13 +207,15 @@ a[i, 0] = b[i, i]
   CHECK(multiple({text("a"), number(0), number(128), number(0)}) == 4);
   CHECK(multiple({text("a"), number(0), number(128)}) == 3);
   CHECK(multiple({text("a"), number(0), number(128), number(1)}) == 1);
-  CHECK(message([&] { multiple({text("b"), number(0), number(128)}); }) ==
-        "the stride of axis 0 of `b` is `n`, not a positive number");
+  CHECK(message([&] {
+          multiple({text("b"), number(0), number(128)});
+        }) == "the stride of axis 0 of `b` is `n`, not a positive number");
   CHECK(code_of([&] { multiple({text("b"), number(0), number(128)}); }) == "bad-strides");
   CHECK(code_of([&] { multiple({text("a"), number(2), number(128)}); }) == "bad-axis");
   CHECK(code_of([&] { multiple({text("a"), number(0), number(0)}); }) == "bad-padding");
-  CHECK(code_of([&] { multiple({text("a"), number(0), number(8), Value{-0.5}}); }) ==
-        "bad-padding");
+  CHECK(code_of([&] {
+          multiple({text("a"), number(0), number(8), Value{-0.5}});
+        }) == "bad-padding");
 }
 
 TEST_CASE("fix_parameters: real numbers") {
@@ -225,7 +232,9 @@ b[i] = alpha*a[i]   {id=one}
   CHECK(same_values(fixed({{"alpha", Value{1.5}}}), k, {{"n", 3}}));
   CHECK(message([&] { fixed({{"n", Value{1.5}}}); }) == "1.5 does not fit the int32 parameter `n`");
   CHECK(
-      message([&] { fixed({{"alpha", Value{0.5}}}, {{"within", text("id:one")}}); }) ==
+      message([&] {
+        fixed({{"alpha", Value{0.5}}}, {{"within", text("id:one")}});
+      }) ==
       "`within` leaves the parameter `alpha`, and that it is 0.5 cannot be assumed: it is float32");
   CHECK(code_of([&] { fixed({{"beta", Value{0.5}}}); }) == "unknown-parameter");
 }

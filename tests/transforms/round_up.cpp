@@ -251,3 +251,13 @@ TEST_CASE("round_up: a loop with computed bounds has a condition of its own") {
   CHECK(to_string(out.find_insn("s")->predicates[0]) == "i < n");
   for (const int n : {0, 1, 3, 4, 7}) CHECK(same_values(k, out, {{"n", n}}));
 }
+
+TEST_CASE("round_up: a loop that never runs keeps the bounds of loops in it") {
+  // Found by the differential test.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n + 9])\n"
+      "domain {[i]: n <= i and i < n}\ndomain {[k]: 0 <= k < n - i}\n"
+      "a[i + k] = 1 {inames=i:k}\n");
+  const Kernel out = apply(round_up(k, {{"i", 1}}), "split_iname", {text("k"), number(2)});
+  CHECK(same_values(k, out, {{"n", 5}}));
+}
