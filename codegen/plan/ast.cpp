@@ -581,10 +581,31 @@ static const Var* flag_of(const Expr& condition) {
   return n && n->op == UnaryOp::Not ? n->arg.as<Var>() : condition.as<Var>();
 }
 
+/// Whether something in the block has a variable of that name for itself.
+static bool declares(const Block& block, const std::string& name) {
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
+    if (const auto* d = std::get_if<Declare>(&s.op)) return d->temporary == name;
+    if (const auto* x = std::get_if<If>(&s.op))
+      return declares(x->body, name) || declares(x->otherwise, name);
+    if (const auto* x = std::get_if<Loop>(&s.op)) return declares(x->body, name);
+    const auto* scope = std::get_if<Scope>(&s.op);
+    return scope && declares(scope->body, name);
+  });
+}
+
 /// Conditions of one scalar each without which a statement does nothing.
 static Exprs asked_by(const Stmt& s) {
-  const auto* loop = std::get_if<Loop>(&s.op);
-  if (loop) return loop->only_while ? conjuncts(loop->only_while) : Exprs();
+  if (const auto* loop = std::get_if<Loop>(&s.op)) {
+    // Where nothing in the first iteration runs, the scalar is as it was in the next one.
+    Exprs out = asked_by_all(loop->body);
+    std::erase_if(out, [&](const Expr& t) {
+      const std::string& name = flag_of(t)->name;
+      return name == loop->iname || declares(loop->body, name);
+    });
+    for (const Expr& t : loop->only_while ? conjuncts(loop->only_while) : Exprs())
+      if (!holds_term(out, t)) out.push_back(t);
+    return out;
+  }
   if (const auto* scope = std::get_if<Scope>(&s.op)) {
     Exprs inner = asked_by_all(scope->body);
     std::erase_if(inner, [&](const Expr& t) { return flag_of(t)->name == scope->iname; });
