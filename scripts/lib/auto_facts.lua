@@ -87,6 +87,15 @@ function Facts:is_parallel(iname)
   return loop ~= nil and loop.par
 end
 
+-- The instructions that a loop is around, in order.
+function Facts.instructions_in(knl, iname)
+  local out = {}
+  for _, each in ipairs(knl.instructions) do
+    if Facts.contains(each.inames, iname) then out[#out + 1] = each end
+  end
+  return out
+end
+
 -- The list without that name.
 function Facts.without(list, name)
   local out = {}

@@ -67,15 +67,6 @@ local function sums_along(facts, loop, along, id)
   return false
 end
 
--- The instructions that a loop is around.
-local function instructions_in(knl, iname)
-  local out = {}
-  for _, each in ipairs(knl.instructions) do
-    if Facts.contains(each.inames, iname) then out[#out + 1] = each end
-  end
-  return out
-end
-
 local function set_of(list)
   local out = {}
   for _, each in ipairs(list) do out[each] = true end
@@ -98,10 +89,10 @@ end
 local function is_apart(knl, outside, r, near, params)
   if knl:trips(params)[r] == 0 then return false end
   local around = {}
-  for _, insn in ipairs(instructions_in(knl, near)) do
+  for _, insn in ipairs(Facts.instructions_in(knl, near)) do
     for _, each in ipairs(insn.inames) do around[each] = not outside[each] end
   end
-  for _, insn in ipairs(instructions_in(knl, r)) do
+  for _, insn in ipairs(Facts.instructions_in(knl, r)) do
     for _, each in ipairs(insn.inames) do
       if around[each] then return false end
     end
@@ -125,7 +116,7 @@ end
 local function recognize(script, why, loops)
   for _, each in ipairs(loops) do
     local ids = {}
-    for _, insn in ipairs(instructions_in(script.knl, each)) do ids[#ids + 1] = insn.id end
+    for _, insn in ipairs(Facts.instructions_in(script.knl, each)) do ids[#ids + 1] = insn.id end
     if #ids == 0 or not script:try(why, "recognize_reduction", each, any_of(ids)) then return false end
   end
   return true
@@ -141,7 +132,7 @@ local function cut(device, loop, along, size)
   local why = ("blocks of `%s`: what they need of the blocks before is a sum of its own"):format(loop.iname)
   if not script:try(why, "unfold_reduction", any_of(summing)) then return nil end
   local of = {}
-  for _, each in ipairs(instructions_in(script.knl, loop.iname)) do
+  for _, each in ipairs(Facts.instructions_in(script.knl, loop.iname)) do
     of[each.id] = along[facts:instruction_of(each.id, loop.iname)]
   end
   if not script:try(why, "skewed_tiles", loop.iname, of, size, {tile_iname = block}) then return nil end
@@ -210,7 +201,7 @@ end
 -- The loops in `iname`: those of results, and those over terms that are added to one result.
 local function loops_in(knl, iname, outside)
   local known, inside, results, terms = {}, {}, {}, {}
-  for _, insn in ipairs(instructions_in(knl, iname)) do inside[insn.id] = insn end
+  for _, insn in ipairs(Facts.instructions_in(knl, iname)) do inside[insn.id] = insn end
   for _, access in ipairs(knl:accesses()) do
     local insn = access.write and inside[access.statement]
     for _, each in ipairs(insn and insn.inames or {}) do
@@ -243,7 +234,7 @@ local function begin_apart(device, why, loop, summing)
       if insn.id == id .. "_base" then return true end
     end
   end
-  local script, before = device.script, instructions_in(device.script.knl, loop.iname)
+  local script, before = device.script, Facts.instructions_in(device.script.knl, loop.iname)
   local any = false
   for _, each in ipairs(before) do any = any or is_first(each) end
   if not any then return loop.iname, {} end
@@ -279,7 +270,7 @@ local function cut_by_terms(device, loop, along, size)
   if not script:try(why, "unfold_reduction", any_of(summing)) then return nil end
   local iname, apart = begin_apart(device, why, loop, summing)
   local of, names = {}, set_of(sums)
-  for _, each in ipairs(iname and instructions_in(script.knl, iname) or {}) do
+  for _, each in ipairs(iname and Facts.instructions_in(script.knl, iname) or {}) do
     local own = along[facts:instruction_of(each.id, loop.iname)]
     of[each.id] = own == loop.iname and iname or own
     for _, x in ipairs(each.inames) do of[each.id] = names[x] and x or of[each.id] end

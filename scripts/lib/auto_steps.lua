@@ -67,15 +67,6 @@ local function are_many(facts, half)
   return not rows or not columns or rows*columns >= kElements
 end
 
--- The instructions of one iteration of loops, in order.
-local function instructions_in(knl, iname)
-  local out = {}
-  for _, each in ipairs(knl.instructions) do
-    if Facts.contains(each.inames, iname) then out[#out + 1] = each end
-  end
-  return out
-end
-
 -- Cuts the loop: iterations three by three, and one to three that are left, so that whatever the last
 -- of the others computes is overwritten. Gives the instructions of the three, in order, and the loop
 -- over the rest.
@@ -99,7 +90,7 @@ local function cut(device, t)
   end
   local out = {}
   for i, name in ipairs(names) do
-    for _, each in ipairs(instructions_in(script.knl, name)) do out[#out + 1] = each end
+    for _, each in ipairs(Facts.instructions_in(script.knl, name)) do out[#out + 1] = each end
     local value = "{ [%s] -> [%s] : %s = %s - %d }"
     local own = device:fresh(name .. "_part")
     if i > 1 then
