@@ -21,7 +21,7 @@ namespace {
 class ValuesOf {
  public:
   ValuesOf(const Kernel& k, const std::string& id, std::string array)
-      : k_(k), array_(std::move(array)), reference_(nest(k)), owner_(owners(k, order_)) {
+      : array_(std::move(array)), reference_(nest(k)), owner_(owners(k, order_)) {
     const auto all = reference_.by_variable().find(array_);
     ensure(all != reference_.by_variable().end(), "the array is accessed");
     for (const AccessAt& at : all->second) {
@@ -151,7 +151,6 @@ class ValuesOf {
            insn(own_).id, parameters_text(x.params));
   }
 
-  const Kernel& k_;
   std::string array_;
   Reference reference_;
   const RunOrder& order_ = reference_.order;
