@@ -232,8 +232,10 @@ static FortranOptions fortran_options(const Common& c) {
       throw CLI::ValidationError("MORE", "`" + more + "` is not a Fortran file");
     read_source(more);  // fails where it cannot be read
   }
-  if (c.project.empty()) return c.fortran;
-  return options_in_project(read_project(c.project), c.input, c.fortran);
+  FortranOptions own = c.fortran;
+  own.lanes = !c.target || !is_device(*c.target);
+  if (c.project.empty()) return own;
+  return options_in_project(read_project(c.project), c.input, own);
 }
 
 /// What only Fortran has is a usage error.
@@ -247,8 +249,9 @@ static void require_no_fortran(const Common& c) {
 
 namespace {
 
-/// Gives loops that are tagged `par` after all scripts to work-items; those that a directive gave
-/// to groups, too, in the kernels `plain`, which no script has changed.
+/// Gives loops that are tagged `par`, or `simd` in a kernel that has no groups or work-items, after
+/// all scripts to work-items; those that a directive gave to groups, too, in the kernels `plain`,
+/// which no script has changed.
 std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels,
                                     const std::set<std::string>& plain,
                                     const ScriptOptions& options) {
@@ -259,7 +262,8 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
                          [&](const auto& t) { return t.second.kind == kind; });
     };
     const bool groups = has(TagKind::Group) && !has(TagKind::Local) && plain.count(k.name) > 0;
-    if (c.means(k.name) && (has(TagKind::Par) || groups))
+    const bool lanes = has(TagKind::Simd) && !has(TagKind::Group) && !has(TagKind::Local);
+    if (c.means(k.name) && (has(TagKind::Par) || lanes || groups))
       code += fmt::format("{0} = require(\"moonloop.lib\").work_items({0})\n", lua_global(k.name));
   }
   if (code.empty()) return kernels;

@@ -123,7 +123,8 @@ bool is_helper(std::string_view s) {
       {"min max lesser greater floor_div floor_mod power square cube fourth neg add sub scale "
        "shrink mul div conj "
        "abs shift_left shift_right compare half_bits "
-       "equal exp log sqrt sin cos sinh cosh tan tanh asinh acosh acos atanh asin atan pow "});
+       "quotient equal exp log sqrt sin cos sinh cosh tan tanh asinh acosh acos atanh asin atan "
+       "pow "});
   static const Words whole =
       words_of({"allocate release half_value half_bits pair_of_word word_of_pair mma_8x8x4 "
                 "mma_16x8x4 copy_ahead await_copies "});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "codegen/plan/launch_condition.h"
 #include "codegen/print/c_printer.h"
 #include "codegen/print/cuda_residency.h"
 #include "codegen/print/declare.h"
@@ -274,7 +275,11 @@ std::vector<HostStep> CPrinter::host_steps(const Block& block, DeviceProgram& pr
   };
   for (const Stmt& s : block) {
     if (const auto* x = std::get_if<Launch>(&s.op)) {
-      out.push_back({HostLaunch{device_kernel(*x, program)}});
+      std::vector<HostStep> step{{HostLaunch{device_kernel(*x, program)}}};
+      if (const Expr condition = launch_condition(plan_, *x))
+        out.push_back({HostGuard{on_host(condition), std::move(step)}});
+      else
+        out.push_back(std::move(step.front()));
     } else if (const auto* x = std::get_if<Loop>(&s.op)) {
       HostLoop loop{x->iname, on_host(x->lower), on_host(x->upper), x->step,
                     host_steps(x->body, program)};

@@ -346,6 +346,22 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
           Prec::Postfix, t};
 }
 
+/// Whether the quotient is one that a GPU of CUDA's takes much longer for where the dividend is 0,
+/// as it is wherever nothing moves, and may be 0. A product does for a divisor that is a power
+/// of 2.
+bool CExpr::is_slow_for_zeros(const Binary& x, const Type& t) const {
+  if (helpers_.language() != Language::Cuda || !(t == Type(Scalar::F64))) return false;
+  const auto number = [](const Expr& e) -> std::optional<double> {
+    if (const auto n = as_int(e)) return static_cast<double>(*n);
+    const auto* f = e.as<FloatLit>();
+    return f ? std::optional(f->value) : std::nullopt;
+  };
+  const auto dividend = number(x.left), divisor = number(x.right);
+  int exponent = 0;
+  const bool power = divisor && std::abs(std::frexp(*divisor, &exponent)) == 0.5;
+  return !(dividend && *dividend != 0) && !power;
+}
+
 CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
                                  const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
@@ -355,6 +371,10 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
     case BinaryOp::Mod: return division(x.left, x.right, x.op == BinaryOp::FloorDiv, t);
     case BinaryOp::Pow: return print_power(e, x.left, x.right, wanted);
     case BinaryOp::Div: {
+      if (is_slow_for_zeros(x, t))
+        return {helpers_.function("quotient", t.scalar) + "(" + value(x.left, t) + ", " +
+                    value(x.right, t) + ")",
+                Prec::Postfix, t};
       Piece l = print(x.left, t), r = print(x.right, t);
       if (!(combined(l.type, r.type) == t)) {
         const auto* number = x.left.as<IntLit>();

@@ -106,6 +106,7 @@ class CExpr {
   Piece converted(const Expr& e, const Type& to, bool explicitly);
   Piece print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted);
   Piece print_binary(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
+  bool is_slow_for_zeros(const Binary& x, const Type& t) const;
   Piece print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted);
   Piece print_shift(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
   Piece print_compare(const Expr& e, const Compare& x);

@@ -102,6 +102,7 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool res
     line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + there + ", " + x + ", " + bytes +
          ", cudaMemcpyHostToDevice);");
   }
+  if (resident) line("if (!" + status_ + ") " + status_ + " = moonloop_resident::send();");
   line("if (!" + status_ + ") " + status_ + " = " + name() + "(" +
        fmt::format("{}", fmt::join(arguments, ", ")) + ");");
   for (const Parameter& a : params) {

@@ -21,6 +21,7 @@ const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 
 /* Arrays of the host that stay on the device between calls. The pages of an array whose newer values
@@ -29,7 +30,8 @@ const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 namespace moonloop_resident {
 
 enum { kHead = 16, kLeast = 128 << 10 };  /* bytes: what malloc keeps ahead of an array; a large one */
-enum { kSmall = 4096, kTables = 1024 };   /* bytes of a small array; how many of those stay there */
+enum { kTables = 64 << 20 };              /* bytes of small arrays, only read, that stay there */
+enum { kSmall = 4096, kBatch = 64 << 10 };  /* bytes of an array, and of all, copied with others */
 enum Where { kHost, kBoth, kDevice };     /* has the values */
 
 struct Copy {
@@ -52,13 +54,15 @@ struct State {
   std::multimap<std::pair<int, size_t>, char *> spare;   /* by device and size */
   std::map<char *, std::pair<int, size_t> > used;        /* of those, by the calls that run */
   std::map<std::pair<int, std::string>, char *> tables;  /* small ones, only read, by their bytes */
+  std::set<char *> are_tables;
+  size_t table_bytes, table_uses;                        /* by calls that run */
   std::atomic<bool> asked;
   int questions[2], answers[2];
   pthread_t helper;
   struct sigaction previous;
   bool ready;
   unsigned long long to_device, to_host, copied_to_device, copied_to_host, small_bytes;
-  State() : asked(false), ready(false), to_device(0), to_host(0), copied_to_device(0),
+  State() : table_bytes(0), table_uses(0), asked(false), ready(false), to_device(0), to_host(0), copied_to_device(0),
             copied_to_host(0), small_bytes(0) {}
 };
 
@@ -223,21 +227,34 @@ inline int begin() {
   return 0;
 }
 
+inline std::pair<int, size_t> kind_of(int number, size_t bytes) {
+  size_t size = 256;
+  while (size < bytes) size *= 2;
+  return std::make_pair(number, size);
+}
 /* Memory of the device from calls before, or new. */
 inline int take(size_t bytes, char **there) {
   State &s = state();
-  size_t size = 256;
-  while (size < bytes) size *= 2;
-  const std::pair<int, size_t> kind(device(), size);
+  const std::pair<int, size_t> kind = kind_of(device(), bytes);
   std::multimap<std::pair<int, size_t>, char *>::iterator it = s.spare.find(kind);
   if (it != s.spare.end()) {
     *there = it->second;
     s.spare.erase(it);
-  } else if (const int status = cudaMalloc(reinterpret_cast<void **>(there), size)) {
+  } else if (const int status = cudaMalloc(reinterpret_cast<void **>(there), kind.second)) {
     return status;
   }
   s.used[*there] = kind;
   return 0;
+}
+
+/* Whether this was memory of `take`. The next call may have it, as launches keep their order. */
+inline bool put_back(void *there) {
+  State &s = state();
+  const std::map<char *, std::pair<int, size_t> >::iterator it = s.used.find(static_cast<char *>(there));
+  if (it == s.used.end()) return false;
+  s.spare.insert(std::make_pair(it->second, it->first));
+  s.used.erase(it);
+  return true;
 }
 
 /* The entry of an array that has pages of its own; null for others. */
@@ -286,18 +303,61 @@ inline int table(char const *host, size_t bytes, void **there) {
   const std::map<std::pair<int, std::string>, char *>::iterator it = s.tables.find(key);
   if (it != s.tables.end()) {
     *there = it->second;
+    ++s.table_uses;
     return 0;
   }
-  if (s.tables.size() >= kTables) {
-    for (const auto &t : s.tables) cudaFree(t.second);  /* which waits for those who read them */
-    s.tables.clear();
-  }
   char *own = nullptr;
-  if (const int status = cudaMalloc(reinterpret_cast<void **>(&own), bytes)) return status;
+  if (const int status = take(bytes, &own)) return status;
+  s.used.erase(own);
   s.tables[key] = own;
+  s.are_tables.insert(own);
+  s.table_bytes += bytes;
+  ++s.table_uses;
   *there = own;
   s.small_bytes += bytes;
   return cudaMemcpy(own, host, bytes, cudaMemcpyHostToDevice);
+}
+
+/* Whether a call gives back such a copy; all are forgotten when there are too many and none is in
+   use. */
+inline bool leave_table(void *there) {
+  State &s = state();
+  if (!s.are_tables.count(static_cast<char *>(there))) return false;
+  if (--s.table_uses == 0 && s.table_bytes > kTables) {
+    for (const auto &t : s.tables)
+      s.spare.insert(std::make_pair(kind_of(t.first.first, t.first.second.size()), t.second));
+    s.tables.clear();
+    s.are_tables.clear();
+    s.table_bytes = 0;
+  }
+  return true;
+}
+
+/* The small arrays that a call writes: they go to the device and come back together. */
+struct Batch {
+  char *there;          /* kBatch bytes of the device; null: no call has begun one */
+  size_t used, arrays;  /* bytes of these, and arrays that have not come back */
+  bool here;            /* `bytes` are what the launches left */
+  char bytes[kBatch];
+};
+inline Batch &batch() {
+  static thread_local Batch own;
+  return own;
+}
+/* A place among these; null where there is no room. */
+inline int join_batch(char const *host, size_t bytes, char **place) {
+  Batch &b = batch();
+  const size_t at = (b.used + 255) / 256 * 256;  /* as cudaMalloc aligns */
+  *place = nullptr;
+  if (bytes > kSmall || at + bytes > kBatch) return 0;
+  if (!b.there)
+    if (const int status = take(kBatch, &b.there)) return status;
+  memcpy(b.bytes + at, host, bytes);
+  b.used = at + bytes;
+  b.here = false;
+  ++b.arrays;
+  *place = b.there + at;
+  return 0;
 }
 
 struct Inside {
@@ -314,9 +374,13 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
   char *host = static_cast<char *>(const_cast<void *>(array));
   Copy *c = nullptr;
   if (const int status = entry_of(host, bytes, &c)) return status;
-  if (!c && !writes && bytes > 0 && bytes <= kSmall) return table(host, bytes, there);
+  if (!c && !writes && bytes > 0 && bytes < kLeast) return table(host, bytes, there);
   if (!c) {
     char *own = nullptr;
+    if (bytes > 0)
+      if (const int status = join_batch(host, bytes, &own)) return status;
+    *there = own;
+    if (own) return 0;
     if (const int status = take(bytes, &own)) return status;
     *there = own;
     state().small_bytes += bytes;
@@ -340,16 +404,6 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
   return 0;
 }
 
-/* Whether this was memory of one call. The next call may have it, as launches keep their order. */
-inline bool put_back(void *there) {
-  State &s = state();
-  const std::map<char *, std::pair<int, size_t> >::iterator it = s.used.find(static_cast<char *>(there));
-  if (it == s.used.end()) return false;
-  s.spare.insert(std::make_pair(it->second, it->first));
-  s.used.erase(it);
-  return true;
-}
-
 /* Memory of the device for one call. */
 inline int lend(void **there, size_t bytes) {
   Inside inside;
@@ -363,10 +417,43 @@ inline void give_back(void *there) {
   put_back(there);
 }
 
+/* Ahead of the launch: copies the small arrays together. */
+inline int send() {
+  Inside inside;
+  Batch &b = batch();
+  if (!b.used) return 0;
+  state().small_bytes += b.used;
+  return cudaMemcpy(b.there, b.bytes, b.used, cudaMemcpyHostToDevice);
+}
+
+/* Whether the array is one of those that go together: gets it from the batch, which ends with the
+   last one. */
+inline bool leave_batch(void const *array, size_t bytes, void *there, int *status) {
+  Batch &b = batch();
+  char *const place = static_cast<char *>(there);
+  if (!b.there || place < b.there || place >= b.there + kBatch) return false;
+  if (!b.here) {
+    *status = cudaMemcpy(b.bytes, b.there, b.used, cudaMemcpyDeviceToHost);
+    if (*status) return true;
+    state().small_bytes += b.used;
+    b.here = true;
+  }
+  memcpy(const_cast<void *>(array), b.bytes + (place - b.there), bytes);
+  if (--b.arrays == 0) {
+    put_back(b.there);
+    b.there = nullptr;
+    b.used = 0;
+  }
+  return true;
+}
+
 /* Behind the launch: copies back what does not stay there. */
 inline int leave(void const *array, size_t bytes, bool writes, void *there) {
   Inside inside;
   State &s = state();
+  int status = 0;
+  if (leave_batch(array, bytes, there, &status)) return status;
+  if (leave_table(there)) return 0;
   if (!put_back(there) || !writes || !bytes) return 0;
   s.small_bytes += bytes;
   return cudaMemcpy(const_cast<void *>(array), there, bytes, cudaMemcpyDeviceToHost);

@@ -72,7 +72,7 @@ void make_atomic(Body& body, const std::string& name) {
 
 class Sharing {
  public:
-  explicit Sharing(Routine& r) : r_(r) {}
+  Sharing(Routine& r, bool lanes) : r_(r), lanes_(lanes) {}
 
   void visit(Body& body) {
     for (Statement& s : body) {
@@ -120,7 +120,7 @@ class Sharing {
       if (assigns_deeper(inmost, r.variable) ||
           (&inmost != &body && assignments(inmost, r.variable) > 1))
         variable = put_together(r, v->second.type, x.at, inmost);
-      reduce_in_lanes({r.op, variable}, inmost);
+      lanes_ ? reduce_in_lanes({r.op, variable}, inmost) : leave_to_loops_around(r, body);
       return false;
     });
     outermost.directive = std::make_shared<const Directive>(std::move(rest));
@@ -166,7 +166,7 @@ class Sharing {
 
   /// The innermost loop, from `body` inwards, that has all uses of the variable, so that it and the
   /// loops around it reduce. Its bounds and theirs stay the same in `body`.
-  static Body& loop_that_reduces(const std::string& variable, Body& body) {
+  Body& loop_that_reduces(const std::string& variable, Body& body) const {
     const std::set<std::string> changed = changed_in(body);
     const auto stays = [&](const Expr& e) {
       bool found = true;
@@ -184,7 +184,8 @@ class Sharing {
       for (Statement& s : *out) {
         if (mentions(s, variable) == 0) continue;
         auto* d = std::get_if<Do>(&s.what);
-        if (only || !d || d->endless || d->directive) return *out;
+        const bool in_order = !d || !d->directive || (!lanes_ && d->directive->tag == "simd");
+        if (only || !d || d->endless || !in_order) return *out;
         only = d;
       }
       if (!only || !stays(only->from) || !stays(only->to) || (only->step && !as_int(only->step)))
@@ -211,6 +212,21 @@ class Sharing {
           *inner = std::make_shared<Body>(**inner);
           reduce_in_lanes(r, **inner);
         }
+      }
+    }
+  }
+
+  /// `simd` loops in `body` do not reduce themselves what a loop around them does.
+  static void leave_to_loops_around(const Directive::Reduction& r, Body& body) {
+    for (Statement& s : body) {
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->tag == "simd") {
+        Directive without = *d->directive;
+        std::erase_if(without.reductions, [&](const auto& k) { return k.variable == r.variable; });
+        d->directive = std::make_shared<const Directive>(std::move(without));
+      }
+      for (auto* inner : bodies(s)) {
+        *inner = std::make_shared<Body>(**inner);
+        leave_to_loops_around(r, **inner);
       }
     }
   }
@@ -441,10 +457,11 @@ class Sharing {
   }
 
   Routine& r_;
+  bool lanes_;
 };
 
 }  // namespace
 
-void share_data(Routine& routine) { Sharing(routine).visit(routine.body); }
+void share_data(Routine& routine, bool lanes) { Sharing(routine, lanes).visit(routine.body); }
 
 }  // namespace moonloop::fortran

@@ -231,8 +231,8 @@ FortranFile::Transform automatic_step(const fortran::RoutineMark& mark, const st
 class LoweredRoutines {
  public:
   LoweredRoutines(std::vector<fortran::Routine>& all, const fortran::Blocks& blocks,
-                  FortranDirectives directives)
-      : all_(all), blocks_(blocks), directives_(directives) {}
+                  const FortranOptions& options)
+      : all_(all), blocks_(blocks), options_(options) {}
 
   /// Fails with the reasons why it is no kernel.
   fortran::Lowered& of(std::size_t n) {
@@ -250,7 +250,7 @@ class LoweredRoutines {
       callees.emplace(name, called_[name]);
     }
     fortran::settle_independence(r);
-    fortran::Lowered own = fortran::lower(r, blocks_, directives_, callees);
+    fortran::Lowered own = fortran::lower(r, blocks_, options_, callees);
     for (std::string& text : outputs)
       if (std::find(own.outputs.begin(), own.outputs.end(), text) == own.outputs.end())
         own.outputs.push_back(std::move(text));
@@ -263,7 +263,7 @@ class LoweredRoutines {
  private:
   std::vector<fortran::Routine>& all_;
   const fortran::Blocks& blocks_;
-  FortranDirectives directives_;
+  const FortranOptions& options_;
   std::map<std::size_t, fortran::Lowered> done_;
   std::map<std::string, std::shared_ptr<const CalledKernel>> called_;  // by routine
 };
@@ -283,7 +283,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   routines = fortran::inline_calls(std::move(routines));
   automatic.require_kernels(routines);
   std::vector<std::pair<std::string, const fortran::RoutineMark*>> scheduled;
-  LoweredRoutines lowered(routines, blocks, options.directives);
+  LoweredRoutines lowered(routines, blocks, options);
   for (std::size_t n = 0; n < routines.size(); ++n) try {
       fortran::Routine& r = routines[n];
       fortran::Lowered& own = lowered.of(n);

@@ -76,6 +76,7 @@ struct FortranOptions {
   bool skip_output = false;                   // `print` and `write` are left out, else refused
   int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
   FortranDirectives directives = FortranDirectives::Check;
+  bool lanes = true;                              // `simd` loops are lanes, each with a sum
   std::optional<bool> fixed_form;                 // none: as the path's ending says
   int fixed_columns = 72;                         // of a line in fixed form
   bool backslash = false;                         // it begins an escape in characters, as in C

@@ -25,10 +25,10 @@ using text::Word;
 
 class Lowering {
  public:
-  Lowering(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+  Lowering(const Routine& routine, const Blocks& blocks, const FortranOptions& options,
            const text::Callees& callees)
-      : r_(routine), blocks_(blocks), directives_(directives), callees_(callees) {
-    if (directives == FortranDirectives::Ignore) drop_directives(r_.body);
+      : r_(routine), blocks_(blocks), options_(options), callees_(callees) {
+    if (options.directives == FortranDirectives::Ignore) drop_directives(r_.body);
   }
 
   Lowered run() {
@@ -37,7 +37,7 @@ class Lowering {
     k_.guess = false;
     k_.default_order = Order::F;
     settle_entry_values(r_);
-    share_data(r_);
+    share_data(r_, options_.lanes);
     recognize_inductions(r_);
     split_scalars(r_);
     forward_subscripts(r_);
@@ -373,7 +373,7 @@ class Lowering {
           fmt::join(over, ", "));
     auto axis = demanded_.inames.size() + demanded_.inside;
     // What each thread has of its own is common here, unless it is proved to be an iteration's.
-    const bool trusted = directives_ == FortranDirectives::Use && x.per_thread.empty();
+    const bool trusted = options_.directives == FortranDirectives::Use && x.per_thread.empty();
     std::vector<std::pair<std::string, std::string>> tags;  // by iname
     for (const std::string& i : demanded_.inames)
       tags.emplace_back(i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag);
@@ -743,7 +743,7 @@ class Lowering {
 
   Routine r_;  // with the arrays that it needs besides
   const Blocks& blocks_;
-  FortranDirectives directives_;
+  const FortranOptions& options_;
   const text::Callees& callees_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
@@ -767,9 +767,9 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+Lowered lower(const Routine& routine, const Blocks& blocks, const FortranOptions& options,
               const std::map<std::string, std::shared_ptr<const CalledKernel>>& callees) {
-  return Lowering(routine, blocks, directives, callees).run();
+  return Lowering(routine, blocks, options, callees).run();
 }
 
 }  // namespace moonloop::fortran

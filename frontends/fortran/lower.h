@@ -21,7 +21,7 @@ struct Lowered {
   std::vector<Span> calls_in_loops;
 };
 /// `callees`: kernels, by name, for those routines that are called as such.
-Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives,
+Lowered lower(const Routine& routine, const Blocks& blocks, const FortranOptions& options,
               const std::map<std::string, std::shared_ptr<const CalledKernel>>& callees);
 
 }  // namespace moonloop::fortran

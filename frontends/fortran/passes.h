@@ -52,7 +52,8 @@ void attach_independence(Routine& routine);
 void settle_independence(Routine& routine);
 
 /// Writes the private variables and the reductions of directives out, where these mean more than a
-/// loop's own scalars and sums.
-void share_data(Routine& routine);
+/// loop's own scalars and sums. With `lanes`, a `simd` loop inside of a loop that reduces has sums
+/// of its own; without, it is one of the loops that the reduction goes over.
+void share_data(Routine& routine, bool lanes);
 
 }  // namespace moonloop::fortran

@@ -131,6 +131,7 @@ FortranOptions options_in_project(std::shared_ptr<const FortranProject> project,
   out.backslash = out.backslash || own.backslash;
   out.skip_output = own.skip_output;
   out.directives = own.directives;
+  out.lanes = own.lanes;
   out.module_files = own.module_files;
   out.project = std::move(project);
   return out;

@@ -48,7 +48,8 @@ local kTurns = 256
 --- Gives the iterations of parallel loops to the work-items of a device.
 ---
 --- These are the loops tagged `par` (`g.N` too where nothing is tagged `l.N`), and loops without tags
---- that can be proved parallel as well, in them or elsewhere, but for those of a few iterations. Of each nest the innermost one is split, by `size`, into
+--- or tagged `simd` that can be proved parallel as well, in them or elsewhere, but for those of a few
+--- iterations. Of each nest the innermost one is split, by `size`, into
 --- groups along axis 0 of the grid and their work-items, `g.0` and `l.0`; those around it are `g.1`
 --- and `g.2`, and a fourth one runs in order. Where the bounds of such a loop are computed in the
 --- kernel, 256 groups take turns.
@@ -65,6 +66,8 @@ local kTurns = 256
 ---
 --- @option size (integer, default 128): work-items of a group
 --- @option rows (integer, default 32): iterations that a group adds up one after the other
+--- @option each (integer, default 1): iterations of the loop outside of the innermost one that a
+---   work-item does one after the other where nothing is reduced; several use again what they read
 --- @return kernel (kernel): the kernel for a device
 --- @example
 ---     kernel axpy(n: int32, a: float64, x: float64[n], y: float64[n])
@@ -76,10 +79,11 @@ local kTurns = 256
 ---     knl = lib.work_items(knl, {size = 256})
 local function work_items(knl, options)
   support.kernel("work_items", knl)
-  options = support.options("work_items", 2, options, "rows, size")
-  local size, rows = options.size or 128, options.rows or 32
+  options = support.options("work_items", 2, options, "each, rows, size")
+  local size, rows, turns = options.size or 128, options.rows or 32, options.each or 1
   size = support.integer("work_items", 2, size, 1)
   rows = support.integer("work_items", 2, rows, 1)
+  turns = support.integer("work_items", 2, turns, 1)
 
   local around, order = support.nests(knl)
   local computed, short = computed_bounds(knl), short_loops(knl)
@@ -105,11 +109,13 @@ local function work_items(knl, options)
   end
   for _, iname in ipairs(order) do
     parallel[iname] = given[iname]
-    local free = not knl.iname_tags[iname] and not short[iname] and not reduced_otherwise(iname)
+    local tag = knl.iname_tags[iname]
+    local free = (not tag or tag == "simd") and not short[iname] and not reduced_otherwise(iname)
     local inside = #around[iname] > 0 and parallel[around[iname][1]]
     for _, outer in ipairs(around[iname]) do free = free and parallel[outer] == inside end
     if free then
-      local tagged = lp.attempt(lp.tag_inames, knl, {[iname] = "par"})
+      local bare = tag and lp.untag_inames(knl, iname, tag) or knl
+      local tagged = lp.attempt(lp.tag_inames, bare, {[iname] = "par"})
       if tagged then knl, parallel[iname] = tagged, true end
     end
   end
@@ -182,9 +188,9 @@ local function work_items(knl, options)
       if possible then
         known = support.iname_set(knl)
         knl = lp.stage_reduction(knl, outer, "id:" .. reduction.id)
-        local second
+        local second  -- the outermost loop over groups: that has most of them as a rule
         for _, iname in ipairs(knl.inames) do
-          if not known[iname] then second = iname end
+          if not known[iname] then second = second or iname end
         end
         knl, _, second = support.split(knl, second, size)
         tags[second] = "l.0"
@@ -192,7 +198,8 @@ local function work_items(knl, options)
     end
     for _, iname in ipairs(order) do
       if parallel[iname] and not groups[iname] and not alone[iname] then
-        if inside[iname] == 0 then innermost(iname, 1) else further(iname, inside[iname], 1) end
+        local axis = inside[iname]
+        if axis == 0 then innermost(iname, 1) else further(iname, axis, axis == 1 and turns or 1) end
       end
     end
     if next(tags) then knl = lp.tag_inames(knl, tags) end

@@ -332,3 +332,43 @@ end program
   CHECK(has(kept.out, "k_1 < m"));
   CHECK(!has(kept.out, "#pragma omp simd"));
 }
+
+TEST_CASE("fortran: loops in lanes are work-items of devices, and a sum goes over both loops") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine step(n, m, u, v, least)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: u(n, m)
+  real(8), intent(out) :: v(n, m), least
+  integer :: j, k
+  least = 1d30
+  !$omp parallel
+  !$omp do
+  do k = 1, m
+    !$omp simd
+    do j = 1, n
+      v(j, k) = 2*u(j, k)
+    end do
+  end do
+  !$omp do reduction(min: least)
+  do k = 1, m
+    !$omp simd reduction(min: least)
+    do j = 1, n
+      least = min(least, v(j, k))
+    end do
+  end do
+  !$omp end parallel
+end subroutine
+)");
+  for (const char* directives : {"check", "use"}) {
+    const std::string how = std::string(" --quiet --directives ") + directives;
+    const std::string tree = tool("show k.f90 --what tree --target opencl" + how, f.str()).out;
+    CAPTURE(tree);
+    CHECK(has(tree, "j_inner: l.0"));
+    CHECK(has(tree, "j_1_inner: l.0"));
+    CHECK(!has(tree, "least_part"));
+    CHECK(has(tool("show k.f90 --what ir --target c" + how, f.str()).out, "least_part"));
+    const Outcome run = tool("run k.f90 --target opencl -p n=300 -p m=70 --verify" + how, f.str());
+    CHECK_MESSAGE(run.status == 0, run.err);
+  }
+}

@@ -269,8 +269,11 @@ TEST_CASE("fortran: directives for compilers are read; what has no effect is sai
   CHECK(has(tool("gen k.f90 --target openmp", f.str()).out, "#pragma omp simd\n    for"));
   const Outcome device = tool("gen k.f90 --target cuda", f.str());
   CHECK(device.status == 0);
-  CHECK(
-      has(device.err, "warning: `i` is tagged `simd`; cuda runs this loop in order [unused-tag]"));
+  CHECK(has(device.out, "int const i_inner = threadIdx.x;"));
+  CHECK(!has(device.err, "unused-tag"));
+  f.write("groups.lua", "s = lp.tag_inames(s, {j = 'g.0'})\n");
+  CHECK(has(tool("gen k.f90 --target cuda -t groups.lua", f.str()).err,
+            "warning: `i` is tagged `simd`; cuda runs this loop in order [unused-tag]"));
 }
 
 TEST_CASE("fortran: clauses that say how, not what, are said to have no effect") {

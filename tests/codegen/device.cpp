@@ -407,3 +407,43 @@ end
     CHECK(one.find("if (blockIdx.x == 0 && threadIdx.x == 0)") != std::string::npos);
   }
 }
+
+TEST_CASE("devices: kernels are launched where what their statements ask of arguments holds") {
+  const auto launched = [](const std::string& first, const std::string& second) {
+    const std::string text = code(
+        "kernel pick(n: int32, mode: int32, h: float64, x: float64[n], "
+        "y: float64[n])\ntemp two: int32 read_only init=(2)\n"
+        "domain {[i]: 0 <= i < n}\n"
+        "y[i] = 2*x[i]  {" +
+            first +
+            "}\n"
+            "y[i] = y[i] + 1  {" +
+            second + "}\n",
+        Target::Cuda, {{"i", "g.0"}});
+    const std::size_t from = text.find("int status = 0;\n") + 16, to = text.find("<<<");
+    std::string between = text.substr(from, to - from);
+    return between.substr(0, between.rfind("\n", between.rfind("if (") - 1) + 1);
+  };
+  CHECK(launched("if=mode == 1", "if=mode == 1 and x[i] > 0") == "  if (mode == 1) {\n");
+  CHECK(launched("if=mode == 1", "if=mode == two") == "  if (mode == 1 || mode == 2) {\n");
+  CHECK(launched("if=n > 3 and mode == 1", "if=n > 3 and mode == 0") ==
+        "  if (n > 3 && (mode == 1 || mode == 0)) {\n");
+  CHECK(launched("if=mode == 1", "if=mode != 1") == "");  // one of both runs
+  CHECK(launched("if=mode == 1", "id=always") == "");
+  CHECK(launched("if=h > 0", "if=h > 0") == "");  // the device's own
+}
+
+TEST_CASE("devices: CUDA divides zeros without its slow path") {
+  const auto quotient = [](const std::string& value, const std::string& type = "float64") {
+    const std::string text = code("kernel divide(n: int32, x: " + type + "[n], y: " + type +
+                                      "[n])\ndomain {[i]: 0 <= i < n}\ny[i] = " + value + "\n",
+                                  Target::Cuda, {{"i", "g.0"}});
+    const std::size_t from = text.find("y[i] = ") + 7;
+    return text.substr(from, text.find(";", from) - from);
+  };
+  CHECK(quotient("n / y[i]") == "quotient_f64(n, y[i])");
+  CHECK(quotient("y[i] / 3.0") == "quotient_f64(y[i], 3.0)");
+  CHECK(quotient("1.0 / y[i]") == "1.0 / y[i]");
+  CHECK(quotient("y[i] / 4.0") == "y[i] / 4.0");
+  CHECK(quotient("y[i] / x[i]", "float32") == "y[i] / x[i]");
+}

@@ -16,7 +16,12 @@ enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorInitiali
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 static int cudaMalloc(void **p, size_t n) { return (*p = std::malloc(n)) ? 0 : 2; }
 static int cudaFree(void *p) { std::free(p); return 0; }
-static int cudaMemcpy(void *to, void const *from, size_t n, int) { std::memcpy(to, from, n); return 0; }
+static int moved = 0;
+static int cudaMemcpy(void *to, void const *from, size_t n, int) {
+  std::memcpy(to, from, n);
+  ++moved;
+  return 0;
+}
 static int cudaGetDevice(int *n) { *n = 0; return 0; }
 static int cudaSetDevice(int) { return 0; }
 static const char *cudaGetErrorString(cudaError_t) { return "an error"; }
@@ -30,13 +35,13 @@ using namespace moonloop_resident;
 
 static void times(double *x, size_t n, double by) {  // what a generated function does
   void *there = nullptr;
-  if (enter(x, 8*n, true, &there)) exit(2);
+  if (enter(x, 8*n, true, &there) || send()) exit(2);
   for (size_t i = 0; i < n; ++i) static_cast<double *>(there)[i] *= by;
   if (leave(x, 8*n, true, there)) exit(3);
 }
 static double first(double const *x, size_t n) {
   void *there = nullptr;
-  if (enter(x, 8*n, false, &there)) exit(2);
+  if (enter(x, 8*n, false, &there) || send()) exit(2);
   const double value = static_cast<double *>(there)[0];
   if (leave(x, 8*n, false, there)) exit(3);
   return value;
@@ -97,8 +102,21 @@ int main(int, char **argv) {
   const double before = first(few, 4);
   times(few, 4, 5);
   printf("few: %g %g", before, first(few, 4));
-  for (int i = 0; i < 3000; ++i) few[0] = i, i = int(first(few, 4));
-  printf(" %g, %d tables\n", first(few, 4), int(state().tables.size() <= 1024));
+  std::vector<double> many(1 << 13);
+  for (int i = 0; i < 3000; ++i) many[0] = i, i = int(first(many.data(), 1 << 13));
+  printf(" %g, %d bytes of tables\n", first(many.data(), 1 << 13), state().table_bytes <= 65 << 20);
+
+  double a[2] = {1, 2}, b[2] = {3, 4};
+  void *there[3];
+  const int before_both = moved;
+  if (enter(a, sizeof a, true, &there[0]) || enter(b, sizeof b, true, &there[1]) ||
+      enter(few, sizeof few, false, &there[2]) || send())
+    exit(2);
+  static_cast<double *>(there[0])[1] = 6, static_cast<double *>(there[1])[0] = 7;
+  if (leave(a, sizeof a, true, there[0]) || leave(b, sizeof b, true, there[1]) ||
+      leave(few, sizeof few, false, there[2]))
+    exit(3);
+  printf("two of a call: %g %g %g %g, %d copies\n", a[0], a[1], b[0], b[1], moved - before_both);
 
   times(z, 2*n, 2);
   const int file = open("z.bin", O_WRONLY | O_CREAT, 0600);
@@ -128,7 +146,7 @@ TEST_CASE("residency: values are where they are needed, and move no more than th
         "read in the middle, then the device reads: 2 to, 2 back\n"
         "12 of the device's, 200\n"
         "1.57385e+06 1\nnew array: 14\nsmaller one: 9\ngrown: 27 12\nothers: 6 10\n"
-        "few: 1 5 2999, 1 tables\n"
+        "few: 1 5 2999, 1 bytes of tables\ntwo of a call: 1 6 7 4, 3 copies\n"
         "the system's kernel: -1, then 2097152\n");
   const ProcessResult crash = run_process({folder.path() + "/p", "crash"}, folder.path());
   CHECK(crash.status == 128 + 11);

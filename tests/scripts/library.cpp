@@ -46,17 +46,6 @@ const char* const kTriad =
     "domain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
     "y[i, j] = y[i, j] + 3*x[i, j]   {id=add}\n";
 
-/// The error of `step` on the second line of a script; the place has to be that line.
-Diagnostic refusal(const std::string& kernel, const std::string& step) {
-  const Diagnostic d = failure(kernel, "local lib = require 'moonloop.lib'\n" + step);
-  bool told = d.where.at.source && d.where.at.source->name == "test.lua" && d.where.at.line == 2;
-  for (const Label& note : d.notes) {
-    told = told || note.text == "in script at test.lua:2";
-    CHECK((!note.at || note.at.source->name != "test.lua" || note.at.line == 2));
-  }
-  CHECK(told);
-  return d;
-}
 std::string wrong(const std::string& kernel, const std::string& step) {
   const Diagnostic d = refusal(kernel, step);
   CHECK(d.code == "bad-argument");
@@ -609,54 +598,6 @@ TEST_CASE("library: wavefront runs diagonals in parallel, proved") {
   CHECK(refusal(mirrored, "lib.wavefront(mirrored, 'i', 'j')").code == "breaks-order");
   CHECK(refusal(kTriad, "lib.wavefront(triad:tag_inames('j:par'), 'i', 'j')").code ==
         "tagged-iname");
-}
-
-TEST_CASE("library: work_items gives parallel loops to groups and their work-items") {
-  const char* const work = "triad = lib.work_items(triad:tag_inames('i:par'), {size = 8})";
-  const Kernel triad = with_library(kTriad, work);
-  CHECK(report_tree(triad) == "for i  [g.1]\n  for j_outer  [g.0]\n    add  [j_inner: l.0]\n");
-  verify(kTriad, triad, kSizes);
-
-  // A loop whose iterations depend on each other stays, and so does one of a few iterations.
-  const std::string lines =
-      "kernel lines(n: int32, m: int32, u: inout float64[n, m], v: float64[n, m, 4])\n"
-      "domain {[i, j]: 0 <= i < n and 1 <= j < m}\ndomain {[s]: 0 <= s < 4}\ntag i: par\n"
-      "u[i, j] = u[i, j] + u[i, j - 1]   {id=carry}\n"
-      "v[i, j, s] = s*u[i, j]   {id=few}\n";
-  const Kernel carried = with_library(lines, "lines = lib.work_items(lines)");
-  CHECK(report_tree(carried) ==
-        "for i_outer  [g.0]\n  for j\n    carry  [i_inner: l.0]\n    for s\n"
-        "      few  [i_inner: l.0]\n");
-  verify(lines, carried, kSizes);
-
-  CHECK(refusal(kTriad, "lib.work_items(triad, {size = 0})").text ==
-        "bad argument #2 to 'work_items' (0 is less than 1)");
-  const Kernel untagged = with_library(kTriad, "triad = lib.work_items(triad, {size = 8})");
-  CHECK(report_tree(untagged) == report_tree(triad));
-  const std::string sum =
-      "kernel sum(n: int32, m: int32, u: inout float64[n, m])\n"
-      "domain {[i]: 1 <= i < n}\nu[i, 0] = u[i, 0] + u[i - 1, 0]\n";
-  CHECK(with_library(sum, "sum = lib.work_items(sum)").iname_tags.empty());
-}
-
-TEST_CASE("library: work_items leaves to work-items what unsafe let a loop have") {
-  const std::string spread =
-      "kernel spread(n: int32, map: int32[n], a: inout float64[n], b: float64[n])\n"
-      "domain {[i]: 0 <= i < n}\na[map[i]] = a[map[i]] + b[i]  {id=add}\n"
-      "b[j] = 2*b[j]  {id=twice}\n";
-  const std::string with_j = "domain {[j]: 0 <= j < n}\n";
-  std::string both = spread;
-  both.insert(both.find("a[map"), with_j);
-  const std::string by =
-      "spread = spread:tag_inames({i = 'par'}, {unsafe = true})\n"
-      "assert(table.concat(spread.trusted_inames, ' ') == 'i')\n";
-  const Kernel k = with_library(both, by + "spread = lib.work_items(spread, {size = 8})");
-  CHECK(report_tree(k) ==
-        "for i_outer  [g.0]\n  add  [i_inner: l.0]\nfor j_outer  [g.0]\n  twice  [j_inner: l.0]\n");
-  REQUIRE(k.claims.size() == 2);
-  CHECK(k.claims[1].names == std::vector<std::string>{"i_inner", "i_outer"});
-  // Without the claim, only the other loop is parallel.
-  CHECK(refusal(both, "lib.work_items(spread:tag_inames('i:par'))").code == "not-proved");
 }
 
 TEST_CASE("library: work_items adds up by groups") {

@@ -35,4 +35,15 @@ inline void verify(const std::string& before, const Kernel& k,
   CHECK(print_kernel(again.front()) == print_kernel(k));
 }
 
+/// The error of `step` on the second line of a script; the place has to be that line.
+inline Diagnostic refusal(const std::string& kernel, const std::string& step) {
+  const Diagnostic d = failure(kernel, "local lib = require 'moonloop.lib'\n" + step);
+  bool told = d.where.at.source && d.where.at.source->name == "test.lua" && d.where.at.line == 2;
+  for (const Label& note : d.notes) {
+    told = told || note.text == "in script at test.lua:2";
+    CHECK((!note.at || note.at.source->name != "test.lua" || note.at.line == 2));
+  }
+  CHECK(told);
+  return d;
+}
 }  // namespace moonloop::test
