@@ -347,10 +347,23 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
 }
 
 /// Whether the quotient is one that a GPU of CUDA's takes much longer for where the dividend is 0,
-/// as it is wherever nothing moves, and may be 0. A product does for a divisor that is a power
-/// of 2.
-bool CExpr::is_slow_for_zeros(const Binary& x, const Type& t) const {
+/// as it is wherever nothing moves, and may be 0. A product does for a divisor that is a power of
+/// 2; what stays the same in a loop, the compiler takes out of it where it is no choice.
+bool CExpr::is_slow_for_zeros(const Expr& e, const Binary& x, const Type& t) const {
   if (helpers_.language() != Language::Cuda || !(t == Type(Scalar::F64))) return false;
+  if (changing_) {
+    std::set<std::string> names;
+    const auto add = [&](const Expr& part) {
+      collect_vars(part, names);
+      collect_reads(part, names);
+    };
+    add(e);
+    for (const auto& [iname, value] : values_)
+      if (names.contains(iname)) add(value);
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const std::string& n) { return changing_->contains(n); }))
+      return false;
+  }
   const auto number = [](const Expr& e) -> std::optional<double> {
     if (const auto n = as_int(e)) return static_cast<double>(*n);
     const auto* f = e.as<FloatLit>();
@@ -371,7 +384,7 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
     case BinaryOp::Mod: return division(x.left, x.right, x.op == BinaryOp::FloorDiv, t);
     case BinaryOp::Pow: return print_power(e, x.left, x.right, wanted);
     case BinaryOp::Div: {
-      if (is_slow_for_zeros(x, t))
+      if (is_slow_for_zeros(e, x, t))
         return {helpers_.function("quotient", t.scalar) + "(" + value(x.left, t) + ", " +
                     value(x.right, t) + ")",
                 Prec::Postfix, t};

@@ -59,6 +59,12 @@ class CExpr {
     values_ = values;
   }
 
+  /// Names whose values change in the innermost loop that is printed, its iname among them; gives
+  /// those of the loop around.
+  std::optional<std::set<std::string>> set_changing(std::optional<std::set<std::string>> names) {
+    return std::exchange(changing_, std::move(names));
+  }
+
   /// `e` with `values` in the place of inames, of the type that inames have.
   Expr with_values(const Expr& e, const std::map<std::string, Expr>& values) const;
 
@@ -106,7 +112,7 @@ class CExpr {
   Piece converted(const Expr& e, const Type& to, bool explicitly);
   Piece print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted);
   Piece print_binary(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
-  bool is_slow_for_zeros(const Binary& x, const Type& t) const;
+  bool is_slow_for_zeros(const Expr& e, const Binary& x, const Type& t) const;
   Piece print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted);
   Piece print_shift(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
   Piece print_compare(const Expr& e, const Compare& x);
@@ -194,6 +200,7 @@ class CExpr {
   std::set<std::string> linear_;  // temporaries that some subscript takes as flat
   int insn_ = -1;
   std::map<std::string, Expr> values_;
+  std::optional<std::set<std::string>> changing_;  // none: outside of loops
   struct StandIn {
     Expr what;
     std::string text;

@@ -429,12 +429,22 @@ void CPrinter::for_loop(const Loop& x) {
   if (varies) varying_.insert(x.iname);
   const bool in_simd = in_simd_;
   ++loops_around_;
+  std::set<std::string> changing{x.iname};
+  if (helpers_.language() == Language::Cuda)
+    for_each_within(x.body, [&](const Stmt& s) {
+      if (const auto* inner = std::get_if<Loop>(&s.op)) changing.insert(inner->iname);
+      if (const auto* run = std::get_if<Run>(&s.op))
+        for (const Expr& to : k_.instructions[static_cast<std::size_t>(run->insn)]->lhs)
+          changing.insert(written_name(to));
+    });
+  auto around = expr_.set_changing(std::move(changing));
   for (const std::string& p : x.pragmas) in_simd_ = in_simd_ || p.starts_with("omp simd");
   body(x.body, "for (" + type + " " + i + " = " + expr_.index(x.lower) + "; " + i +
                    (x.inclusive ? " <= " : " < ") + expr_.index(x.upper, false, Prec::Shift) +
                    (x.only_while ? " && " + expr_.condition(x.only_while) : "") + "; " + step +
                    ")");
   --loops_around_;
+  expr_.set_changing(std::move(around));
   in_simd_ = in_simd;
   if (varies) varying_.erase(x.iname);
 }

@@ -445,5 +445,14 @@ TEST_CASE("devices: CUDA divides zeros without its slow path") {
   CHECK(quotient("y[i] / 3.0") == "quotient_f64(y[i], 3.0)");
   CHECK(quotient("1.0 / y[i]") == "1.0 / y[i]");
   CHECK(quotient("y[i] / 4.0") == "y[i] / 4.0");
+  const auto in_loop = [](const std::string& term) {
+    return code(
+        "kernel divide(n: int32, x: float64[n], y: float64[n])\n"
+        "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ny[i] = sum(j, " +
+            term + ")\n",
+        Target::Cuda, {{"i", "g.0"}});
+  };
+  CHECK(in_loop("x[j] / 3.0").find("quotient_f64(x[j], 3.0)") != std::string::npos);
+  CHECK(in_loop("x[j]*(x[i] / 3.0)").find("x[j]*(x[i] / 3.0)") != std::string::npos);
   CHECK(quotient("y[i] / x[i]", "float32") == "y[i] / x[i]");
 }
