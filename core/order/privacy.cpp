@@ -6,6 +6,7 @@
 #include "core/model/memo.h"
 #include "core/order/first_write.h"
 #include "core/order/order_reference.h"
+#include "core/order/plain_flow.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
 
@@ -612,6 +613,7 @@ class Privacy {
   }
   bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
     const RunOrder& o = r_.order;
+    if (const std::optional<bool> known = is_plainly_covered(read, field)) return *known;
     Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
     std::vector<Map> found;  // { writes -> reads that find what they wrote }
@@ -632,6 +634,29 @@ class Privacy {
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
+  }
+
+  /// Whether linear constraints show that each read that may run finds what was written in the
+  /// same iteration, or that one does not.
+  std::optional<bool> is_plainly_covered(const AccessAt& read, const std::string& field) const {
+    std::vector<std::string> same = both();
+    same.insert(same.end(), numbered_.begin(), numbered_.end());
+    const Expr& value = r_.order.insn(read.insn).rhs;
+    bool all = !value || !value.holds<Select>();  // so that it reads wherever it runs
+    std::vector<std::vector<LinearRows>> flows;
+    for (const AccessAt& w : nearest_writes(read, field)) {
+      auto pairs =
+          plain_flow(r_.order, r_.variables, w.insn, r_.at(w), read.insn, r_.at(read), same);
+      all = all && pairs;
+      if (pairs) flows.push_back(std::move(*pairs));
+    }
+    if (all && plainly_misses(r_.order, read.insn, flows)) return false;
+    Set left = r_.order.domain(read.insn).all;
+    for (const std::vector<LinearRows>& pairs : flows) {
+      left = without_reached(left, pairs);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+    }
+    return std::nullopt;
   }
 
   /// The writes of the field, those before the read first, from the last of them on: it is likely
