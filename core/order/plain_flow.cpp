@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/order/two_instances.h"
-
 namespace moonloop {
 namespace {
 
@@ -17,62 +15,78 @@ std::optional<std::int64_t> common_modulus(const Expr& a, const Expr& b) {
 
 }  // namespace
 
+bool PlainPairs::add(const std::vector<std::string>& writer, const Set& written, const Exprs& write,
+                     const std::vector<std::string>& reader, const Exprs& read) {
+  if (write.size() != read.size() || flat_of(write) || flat_of(read)) return false;
+  two_.add(1, reader);
+  if (!two_.add(0, writer, written)) return false;
+  for (std::size_t i = 0; i < write.size(); ++i) {
+    const Expr &x = write[i], &y = read[i];
+    if (!is_fixed(x, variables_) || !is_fixed(y, variables_)) return false;
+    const auto by = common_modulus(x, y);
+    auto d = by ? later(x.as<Binary>()->left, y.as<Binary>()->left) : later(x, y);
+    if (d && by) d = weighted_sum(1, *d, -*by, two_.unknown());
+    if (!d) return false;
+    equal_.push_back(std::move(*d));
+  }
+  return true;
+}
+
+bool PlainPairs::equate(const std::string& iname) {
+  auto d = later(var(iname), var(iname));
+  if (d) equal_.push_back(std::move(*d));
+  return d.has_value();
+}
+
+std::optional<LinearForm> PlainPairs::later(const Expr& a, const Expr& b) {
+  const auto fixed = [&](const std::string& name) {
+    return !variables_.has(name) && !k_.find_temporary(name) && !k_.has_iname(name);
+  };
+  const auto f = two_.value(a, two_.values(0), fixed), g = two_.value(b, two_.values(1), fixed);
+  return f && g ? weighted_sum(1, *g, -1, *f) : std::nullopt;
+}
+
+std::optional<LinearRows> PlainPairs::rows(const std::optional<LinearForm>& more) const {
+  if (!two_.exact) return std::nullopt;
+  LinearRows out = two_.rows(0, 1);
+  const std::vector<std::size_t> numbers = two_.numbers(0, 1);
+  const auto placed = [&](LinearForm f) {
+    for (auto& [v, c] : f.terms) v = numbers[v];
+    return f;
+  };
+  for (const LinearForm& f : equal_) out.zero.push_back(placed(f));
+  if (more) out.not_negative.push_back(placed(*more));
+  return out;
+}
+
 std::optional<std::vector<LinearRows>> plain_flow(const RunOrder& o, const Variables& variables,
                                                   int writer, const Access& write, int reader,
                                                   const Access& read,
                                                   const std::vector<std::string>& same) {
-  if (write.when || write.index.size() != read.index.size()) return std::nullopt;
-  if (flat_of(write.index) || flat_of(read.index)) return std::nullopt;
   const ApproximateSet written = o.domain(writer);
-  if (!written.exact) return std::nullopt;
-  TwoInstances two;
-  two.add(1, o.dims(reader));
-  if (!two.add(0, o.dims(writer), written.all)) return std::nullopt;
-  const auto fixed = [&](const std::string& name) {
-    return !variables.has(name) && !o.kernel().find_temporary(name) && !o.kernel().has_iname(name);
-  };
-  const auto later = [&](const Expr& a, const Expr& b) -> std::optional<LinearForm> {
-    const auto f = two.value(a, two.values(0), fixed), g = two.value(b, two.values(1), fixed);
-    return f && g ? weighted_sum(1, *g, -1, *f) : std::nullopt;
-  };
-  std::vector<LinearForm> equal;
-  const auto equate = [&](const std::string& iname) {
-    auto d = later(var(iname), var(iname));
-    if (d) equal.push_back(std::move(*d));
-    return d.has_value();
-  };
-  for (std::size_t i = 0; i < write.index.size(); ++i) {
-    const Expr &x = write.index[i], &y = read.index[i];
-    const auto by = common_modulus(x, y);
-    auto d = by ? later(x.as<Binary>()->left, y.as<Binary>()->left) : later(x, y);
-    if (d && by) d = weighted_sum(1, *d, -*by, two.unknown());
-    if (!d || !is_fixed(x, variables) || !is_fixed(y, variables)) return std::nullopt;
-    equal.push_back(std::move(*d));
-  }
+  PlainPairs pairs(o.kernel(), variables);
+  if (!written.exact || write.when ||
+      !pairs.add(o.dims(writer), written.all, write.index, o.dims(reader), read.index))
+    return std::nullopt;
   for (const std::string& i : same)
-    if (!equate(i)) return std::nullopt;
+    if (!pairs.equate(i)) return std::nullopt;
   std::vector<LinearRows> out;
-  const auto add = [&](const std::optional<LinearForm>& beyond) {
-    LinearRows rows = two.rows(0, 1);
-    const std::vector<std::size_t> numbers = two.numbers(0, 1);
-    const auto placed = [&](LinearForm f) {
-      for (auto& [v, c] : f.terms) v = numbers[v];
-      return f;
-    };
-    for (const LinearForm& f : equal) rows.zero.push_back(placed(f));
-    if (beyond) rows.not_negative.push_back(placed(*beyond));
-    out.push_back(std::move(rows));
-  };
   for (std::size_t i = 0; i < o.common_loops(writer, reader); ++i) {
     const std::string& loop = o.loops(writer)[i];
     if (std::find(same.begin(), same.end(), loop) != same.end()) continue;
-    auto beyond = later(var(loop), var(loop));
+    auto beyond = pairs.later(var(loop), var(loop));
     if (!beyond) return std::nullopt;
     --beyond->constant;
-    add(beyond);
-    equate(loop);
+    auto rows = pairs.rows(beyond);
+    if (!rows) return std::nullopt;
+    out.push_back(std::move(*rows));
+    pairs.equate(loop);
   }
-  if (o.first(writer, reader)) add({});
+  if (o.first(writer, reader)) {
+    auto rows = pairs.rows();
+    if (!rows) return std::nullopt;
+    out.push_back(std::move(*rows));
+  }
   std::reverse(out.begin(), out.end());
   return out;
 }
