@@ -240,7 +240,12 @@ std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const Sta
       if (!d) return std::nullopt;
       apart.push_back(std::move(*d));
     }
-  two.meet(x, two.values(0), y, two.values(1), variables_, fixed);
+  Access at_x = x, at_y = y;
+  for (const int side : {0, 1}) {
+    Access& made = side == 0 ? at_x : at_y;
+    if (two.at(side, where_made(k_, made, dims(side == 0 ? x.insn : y.insn)))) made.when = {};
+  }
+  two.meet(at_x, two.values(0), at_y, two.values(1), variables_, fixed);
   two.take_in();
   if (!carried.empty())
     if (auto d = later(var(carried), var(carried))) {

@@ -107,6 +107,12 @@ class TwoInstances {
   /// Any integer, another one each time.
   LinearForm unknown() { return {{{add_variable(), 1}}, 0}; }
   const std::map<std::string, std::size_t>& parameters() const { return parameters_; }
+  /// The instance is at one of these points, if they are known; false: they are not linear.
+  bool at(int side, const std::optional<Set>& points) {
+    const auto rows = points ? linear_rows(*points) : std::nullopt;
+    if (rows) constrain(*rows, places_[side]);
+    return rows.has_value();
+  }
   /// Both access the same element, where the inames of the accesses have these values.
   template <class Fixed>
   void meet(const Access& x, const Names& at_x, const Access& y, const Names& at_y,
