@@ -19,6 +19,19 @@ constexpr int kMostUnanswered = 6;  // guards' questions that took more
 
 }  // namespace
 
+bool is_long(const Expr& condition) {
+  constexpr int kLongest = 6;
+  int comparisons = 0;
+  bool alternatives = false;
+  walk(condition, [&](const Expr& e) {
+    comparisons += e.as<Compare>() != nullptr;
+    const auto* n = e.as<Nary>();
+    alternatives |= n && n->op == NaryOp::Or;
+    return true;
+  });
+  return alternatives && comparisons > kLongest;
+}
+
 std::optional<Expr> Guards::of(const Set& points, const Set& context) {
   if (shows(context, points)) return Expr(BoolLit{true});
   std::optional<BasicSet> plain;

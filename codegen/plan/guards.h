@@ -6,6 +6,9 @@
 
 namespace moonloop {
 
+/// Whether the condition has alternatives and many comparisons.
+bool is_long(const Expr& condition);
+
 /// Finds the conditions of guards, each question with a part of the budget of its own: what isl
 /// does not answer is asked at run time. Where some questions were too much, those that follow are
 /// not asked: they are about the same loops.

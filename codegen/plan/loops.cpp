@@ -34,20 +34,6 @@ constexpr std::int64_t kMaxUnroll = 1 << 16;
 /// Statements that loops of `unr` in one another write out at most.
 constexpr std::int64_t kMostCopies = 1 << 17;
 
-/// Whether the condition has alternatives and many comparisons.
-bool is_long(const Expr& condition) {
-  constexpr int kLongest = 6;
-  int comparisons = 0;
-  bool alternatives = false;
-  walk(condition, [&](const Expr& e) {
-    comparisons += e.as<Compare>() != nullptr;
-    const auto* n = e.as<Nary>();
-    alternatives |= n && n->op == NaryOp::Or;
-    return true;
-  });
-  return alternatives && comparisons > kLongest;
-}
-
 // ---- The generator ----------------------------------------------------------------------------
 
 class LoopMaker {

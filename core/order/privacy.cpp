@@ -612,8 +612,15 @@ class Privacy {
                        [&](const std::string& f) { return is_covered(data, read, f); });
   }
   bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
+    const std::optional<bool> plain = is_plainly_covered(read, field);
+    if (plain && !memo().compares) return *plain;
+    const bool covered = is_covered_by_sets(data, read, field);
+    ensure(!plain || *plain == covered, "linear constraints show what private temporaries hold");
+    return covered;
+  }
+  bool is_covered_by_sets(const DataDependent& data, const AccessAt& read,
+                          const std::string& field) const {
     const RunOrder& o = r_.order;
-    if (const std::optional<bool> known = is_plainly_covered(read, field)) return *known;
     Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
     std::vector<Map> found;  // { writes -> reads that find what they wrote }
