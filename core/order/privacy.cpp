@@ -643,15 +643,17 @@ class Privacy {
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
   }
 
-  /// Whether linear constraints show that each read that may run finds what was written in the
-  /// same iteration, or that one does not.
+  /// Whether linear constraints show that reads find what their iteration wrote, or one does not.
   std::optional<bool> is_plainly_covered(const AccessAt& read, const std::string& field) const {
     std::vector<std::string> same = both();
     same.insert(same.end(), numbered_.begin(), numbered_.end());
     const Expr& value = r_.order.insn(read.insn).rhs;
     bool all = !value || !value.holds<Select>();  // so that it reads wherever it runs
     std::vector<std::vector<LinearRows>> flows;
-    for (const AccessAt& w : nearest_writes(read, field)) {
+    constexpr std::size_t kFew = 8;  // that are all looked at for each read
+    const std::vector<AccessAt> writes = nearest_writes(read, field);
+    if (writes.size() > kFew) return std::nullopt;
+    for (const AccessAt& w : writes) {
       auto pairs =
           plain_flow(r_.order, r_.variables, w.insn, r_.at(w), read.insn, r_.at(read), same);
       all = all && pairs;
