@@ -142,4 +142,7 @@ inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';
 /// the tag where the target cannot express something. Same input, same output, byte for byte.
 Program generate(Kernel k, Target target, const GenerateOptions& o = {});
 
+/// Whether generate() gives a program, found without most of its work where that is clear.
+bool has_code(const Kernel& k, Target target);
+
 }  // namespace moonloop

@@ -104,10 +104,48 @@ void add_callees(const std::map<std::string, Program>& callees, Program& p) {
 constexpr unsigned long kGenerateOperations = 2 * kPhaseOperations;
 /// Besides those: what is proved grows with the number of instructions.
 constexpr unsigned long kOperationsOfInstruction = 20'000;
+/// What an outline may take of the first: else bounds and guards may take more than is left.
+constexpr unsigned long kShareOfOutline = 8;
+
+namespace {
+
+IslBudget budget_for(const Kernel& k) {
+  return IslBudget(kGenerateOperations + kOperationsOfInstruction * k.instructions.size(),
+                   fmt::format("generating code of kernel `{}`", k.name), k.at);
+}
+
+/// Whether the statements of the plan can be printed in their loops. True is certain.
+bool prints_outline(Plan& plan) {
+  plan.outline = true;
+  try {
+    const std::unique_ptr<Dialect> dialect = make_dialect(plan.target);
+    CPrinter printer(plan, *dialect);
+    DeviceProgram device;
+    if (is_device(plan.target))
+      printer.device_source(outline_loops(plan), device);
+    else
+      printer.source(outline_loops(plan));
+    return true;
+  } catch (const Error&) { return false; }  // loops that never run may be what is in the way
+}
+
+}  // namespace
+
+bool has_code(const Kernel& k, Target target) {
+  try {
+    if (k.callees.empty()) {
+      const IslBudget budget = budget_for(k);
+      Lowered made = lower(k, target);
+      if (prints_outline(made.plan) && budget.used() < kGenerateOperations / kShareOfOutline)
+        return true;
+    }
+    generate(k, target);
+    return true;
+  } catch (const Error&) { return false; }
+}
 
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
-  const IslBudget budget(kGenerateOperations + kOperationsOfInstruction * k.instructions.size(),
-                         fmt::format("generating code of kernel `{}`", k.name), k.at);
+  const IslBudget budget = budget_for(k);
   if (o.check_claims && language_of(target) != Language::C)
     fail("unsupported", k.at, "target `{}` has no checks of claims; `c` and `openmp` have",
          to_string(target));

@@ -227,6 +227,12 @@ int check_method(lua_State* L, State& s) {
   return 1;
 }
 
+int has_code_method(lua_State* L, State& s) {
+  const State::Pause pause(s);
+  lua_pushboolean(L, has_code(check_kernel(L, 1), target_at(L, 2)));
+  return 1;
+}
+
 int sync_counts_method(lua_State* L, State&) {
   const Kernel& k = check_kernel(L, 1);
   return sync_counts_of(L, k, lua_isnoneornil(L, 2) ? Target::OpenCL : target_at(L, 2));
@@ -238,6 +244,7 @@ const luaL_Reg kMethods[] = {
     {"code", guarded<text_method<code_of>>},
     {"cost", guarded<cost_function>},
     {"deps", guarded<text_method<deps_of>>},
+    {"has_code", guarded<has_code_method>},
     {"header", guarded<text_method<header_of>>},
     {"ir", guarded<text_method<text_of>>},
     {"parallelism", guarded<parallelism_function>},

@@ -11,12 +11,14 @@
 #include "codegen/plan/bounds.h"
 #include "codegen/plan/counted_values.h"
 #include "codegen/plan/domains.h"
+#include "codegen/plan/guards.h"
 #include "codegen/plan/hardware_conflicts.h"
 #include "codegen/plan/isl_expr.h"
 #include "codegen/plan/loop_sets.h"
 #include "codegen/plan/matrix_units.h"
 #include "codegen/plan/piece_values.h"
 #include "codegen/plan/slabs.h"
+#include "core/expr/evaluate.h"
 #include "core/order/order.h"
 #include "core/sets/affine_constraints.h"
 #include "core/sets/bounded.h"
@@ -31,38 +33,21 @@ namespace {
 constexpr std::int64_t kMaxUnroll = 1 << 16;
 /// Statements that loops of `unr` in one another write out at most.
 constexpr std::int64_t kMostCopies = 1 << 17;
-/// What the shortest form of a guard may cost.
-constexpr unsigned long kGuardOperations = 100'000;
-/// The same where the statements inside ask, too.
-constexpr unsigned long kShortGuardOperations = 25'000;
-constexpr int kMostUnanswered = 6;  // guards' questions that took more
-
-/// Whether the condition has alternatives and many comparisons.
-bool is_long(const Expr& condition) {
-  constexpr int kLongest = 6;
-  int comparisons = 0;
-  bool alternatives = false;
-  walk(condition, [&](const Expr& e) {
-    comparisons += e.as<Compare>() != nullptr;
-    const auto* n = e.as<Nary>();
-    alternatives |= n && n->op == NaryOp::Or;
-    return true;
-  });
-  return alternatives && comparisons > kLongest;
-}
 
 // ---- The generator ----------------------------------------------------------------------------
 
 class LoopMaker {
  public:
-  explicit LoopMaker(const Plan& plan)
+  /// `outline`: see outline_loops().
+  LoopMaker(const Plan& plan, bool outline)
       : plan_(plan),
         k_(plan.kernel),
         domains_(plan.kernel),
         pieces_(k_, domains_),
         conditions_(k_, domains_),
         copies_(plan, domains_),
-        counted_(plan) {
+        counted_(plan),
+        outline_(outline) {
     if (is_device(plan.target)) hardware_conflicts_.emplace(plan);
     for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
   }
@@ -246,14 +231,33 @@ class LoopMaker {
         Block body = inside(n, context);
         if (!body.empty()) out.push_back(Stmt{Launch{k->launch, std::move(body)}});
       } else {
+        const bool exactly = std::exchange(exactly_, outline_ && (in_matrix_ || has_matrix(n)));
         Block made = !n.is_loop()                      ? leaf(n, context)
                      : plan_.hardware.count(n.iname()) ? hardware(n, context)
                                                        : data_loop(n, context);
+        exactly_ = exactly;
         copies_.put_in(made, n);
         append(out, std::move(made));
       }
     }
     return out;
+  }
+
+  static bool has_matrix(const PlanNode& node) {
+    return (node.loop() && node.loop()->matrix) ||
+           std::any_of(node.children.begin(), node.children.end(), has_matrix);
+  }
+  /// What is not around a matrix product has no guards and no bounds in an outline.
+  bool outlines() const { return outline_ && !exactly_; }
+  /// An iteration of the loop: in an outline, for all of them.
+  static Block one_of(const std::string& iname, Block body) {
+    if (body.empty()) return {};
+    Loop loop;
+    loop.iname = iname;
+    loop.lower = lit(0);
+    loop.upper = lit(1);
+    loop.body = std::move(body);
+    return only(Stmt{std::move(loop)});
   }
 
   Block leaf(const PlanNode& node, const Set& context) {
@@ -263,6 +267,7 @@ class LoopMaker {
       if (!guard) continue;
       for (int i : g.insns) {
         if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
+        written_ += copies_around_;
         Exprs conditions{*guard};
         for (Expr& c : in_first_alone(i)) conditions.push_back(std::move(c));
         for (const Expr& p : g.rest) conditions.push_back(own_copies(p, i));
@@ -315,8 +320,8 @@ class LoopMaker {
       const Set points = all_to_params(part);
       const bool alone = parts.size() == 1 && !waits_in(node);
       bool open = false;
-      const std::optional<Expr> guard = alone && has_unknown_quotients(points)
-                                            ? short_guard(points, counted, open)
+      const std::optional<Expr> guard = alone && !outlines() && has_unknown_quotients(points)
+                                            ? guards_.brief(points, counted, open)
                                             : guard_of(points, counted);
       if (!guard) continue;
       // The numbers of work-items of several statements together are no news for those of one.
@@ -348,68 +353,11 @@ class LoopMaker {
     });
   }
 
-  /// The condition that a point of `context` is in `points`; nothing when it never is.
+  /// As Guards::of(). An outline has no guards but around matrix products, which need all
+  /// work-items of a warp.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
-    if (shows(context, points)) return Expr(BoolLit{true});
-    std::optional<BasicSet> plain;
-    // Each question has its own part of the budget; what it does not answer is asked at run time.
-    // Where some were too much, those that follow are not asked: they are about the same loops.
-    const auto answered = [&](auto question) {
-      if (unanswered_ >= kMostUnanswered) return false;
-      try {
-        const IslBudget budget(kGuardOperations);
-        question();
-        return true;
-      } catch (const IslQuota&) {
-        ++unanswered_;
-        return false;
-      }
-    };
-    bool always = false, never = false;
-    answered([&] { plain = plain_guard(points, context); });
-    if (plain && yes(isl_basic_set_plain_is_universe(plain->get()))) return Expr(BoolLit{true});
-    if (!plain) answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
-    if (always) return Expr(BoolLit{true});
-    answered([&] { never = is_empty(intersect(points, context)); });
-    if (never) return std::nullopt;
-    Set rest = points;
-    if (plain)
-      rest = isl_set_align_params(isl_set_from_basic_set(plain->copy()),
-                                  isl_set_get_space(context.get()));
-    else
-      answered([&] { rest = coalesce(gist(points, context)); });
-    std::optional<Expr> out;
-    const bool built = answered([&] {
-      const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
-      rest = isl_set_compute_divs(rest.copy());  // where that takes too long it stays
-      out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
-    });
-    return built ? out : condition_of(rest);
-  }
-
-  /// The same where it takes few questions, else `open`.
-  std::optional<Expr> short_guard(const Set& points, const Set& context, bool& open) {
-    const IslBudget budget(kShortGuardOperations);
-    const int unanswered = std::exchange(unanswered_, kMostUnanswered - 1);
-    std::optional<Expr> out = Expr(BoolLit{true});
-    try {
-      out = guard_of(points, context);
-    } catch (const IslQuota&) {
-      if (budget.used() < kShortGuardOperations) throw;
-    }
-    open = unanswered_ == kMostUnanswered || budget.used() >= kShortGuardOperations;
-    unanswered_ = unanswered;
-    return out;
-  }
-
-  /// Without looking for what its parts have in common, where much was asked already.
-  Expr condition_of(const Set& points) const {
-    if (unanswered_ < kMostUnanswered) return from_set(points);
-    Exprs any;
-    for (const BasicSet& part : parts_of(isl_set_compute_divs(points.copy())))
-      any.push_back(from_set(isl_set_from_basic_set(part.copy())));
-    if (any.size() == 1) return any.front();
-    return any.empty() ? Expr(BoolLit{false}) : Expr(Nary{NaryOp::Or, std::move(any)});
+    if (outlines()) return Expr(BoolLit{true});
+    return guards_.of(points, context);
   }
 
   /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
@@ -433,7 +381,7 @@ class LoopMaker {
   Block loop(const PlanNode& node, const Set& context) {
     Set range = iterations(node);
     const Set within = intersect(context, all_to_params(range));
-    if (is_empty(within)) return {};
+    if (!outlines() && is_empty(within)) return {};
     const InameTag* tag = k_.tag(node.iname());
     const bool copies = tag && tag->kind == TagKind::Ilp && tag->text != "ilp.seq";
     const bool in_order = tag && (tag->kind == TagKind::Unroll || tag->kind == TagKind::MatrixUnit);
@@ -505,7 +453,7 @@ class LoopMaker {
     const std::vector<std::string>& loops = loops_[node.id];
     Exprs guards;
     for (const PieceValues::Value* v : pieces_.completed_by(loops)) {
-      if (!waits_in(node) && !v->from_data &&
+      if (!outlines() && !waits_in(node) && !v->from_data &&
           !yes(isl_set_is_subset(context.get(), v->pieces.get())) &&
           yes(isl_set_is_subset(all_to_params(points_inside(node)).get(), v->pieces.get()))) {
         const std::optional<Expr> guard = guard_of(v->pieces, context);
@@ -543,6 +491,7 @@ class LoopMaker {
   /// `within`: the context inside of the loop; `parts`: the slabs that are not loops of their own.
   Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within,
                const std::vector<Set>& parts) {
+    if (outlines()) return one_of(node.iname(), in_parts(node, within, parts));
     if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname())) {
       plain->loop.body = in_parts(node, within, parts);
       if (plain->loop.body.empty()) return {};
@@ -588,6 +537,7 @@ class LoopMaker {
   /// A `vec` loop: one statement for all iterations where they all run, else each by itself.
   Block side_by_side(const PlanNode& node, const Set& range, const Set& context) {
     const ConstantSpan span = copies_of(node, range, context);
+    if (outlines()) return side_by_side_or_not(node, range, context, span.length);
     Set full;  // where every iteration runs
     for (std::int64_t i = 0; i < span.length; ++i) {
       const Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
@@ -610,6 +560,22 @@ class LoopMaker {
     loop.lanes = span.length;
     loop.body = std::move(body);
     return whole_or_rest(only(Stmt{std::move(loop)}), *guard, full, node, range, context);
+  }
+
+  /// The outline of a `vec` loop: as one statement, if it is one, and as copies.
+  Block side_by_side_or_not(const PlanNode& node, const Set& range, const Set& context,
+                            std::int64_t length) {
+    Block out = unrolled(node, range, context);
+    Block body = inside(node, intersect(context, all_to_params(range)));
+    if (body.size() != 1 || !std::holds_alternative<Run>(body[0].op)) return out;
+    Loop loop;
+    loop.iname = node.iname();
+    loop.lower = lit(0);
+    loop.upper = lit(length);
+    loop.lanes = length;
+    loop.body = std::move(body);
+    out.push_back(Stmt{std::move(loop)});
+    return out;
   }
 
   /// The loops of a matrix product as one statement where all their iterations run, else each by
@@ -639,7 +605,9 @@ class LoopMaker {
     }
     const std::optional<Expr> guard = guard_of(full, context);
     if (!guard) return unrolled(node, range, context);
+    const bool in_matrix = std::exchange(in_matrix_, true);
     Block body = blocks({*inner}, intersect(intersect(box, full), runs));
+    in_matrix_ = in_matrix;
     const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
     if (!one) return unrolled(node, range, context);
     for (auto e = extents.rbegin(); e != extents.rend(); ++e) {
@@ -662,6 +630,10 @@ class LoopMaker {
                       const Set& range, const Set& context) {
     if (guard.as<BoolLit>()) return whole;
     Block out = only(Stmt{If{guard, std::move(whole)}});
+    if (outline_) {
+      append(out, unrolled(node, range, context));
+      return out;
+    }
     const Set all = isl_set_subtract(context.copy(), full.copy()), runs = all_to_params(range);
     const Set elsewhere = parts_that_meet(all, runs);
     if (yes(isl_set_plain_is_empty(elsewhere.get()))) return out;
@@ -738,7 +710,22 @@ class LoopMaker {
          node.iname(), tag.text, kMostCopies);
   }
 
+  /// All copies as one. Around a matrix product they have to run all, without guards.
+  Block outline_of_copies(const PlanNode& node, const Set& range, const Set& context) {
+    const ConstantSpan span = copies_of(node, range, context);
+    const bool guarded = exactly_ && !common_context(range, context, span);
+    const std::int64_t around = copies_around_, before = written_;
+    copies_around_ = checked_mul(around, span.length, "the number of copies");
+    Block out = one_of(node.iname(), inside(node, intersect(context, all_to_params(range))));
+    copies_around_ = around;
+    require_few(node, written_ - before);
+    if (!guarded || out.empty()) return out;
+    const Expr some = Expr(Compare{CompareOp::Eq, call(kLocalId, {lit(0)}), lit(0)});
+    return only(Stmt{If{some, std::move(out)}});
+  }
+
   Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
+    if (outline_) return outline_of_copies(node, range, context);
     const std::shared_ptr<Copies> all = copies_in(node, range, context);
     Block out;
     if (const std::optional<Block> common = common_body(node, *all)) {
@@ -778,11 +765,13 @@ class LoopMaker {
   std::set<int> starts_;                                 // of `Plan::common_trips`
   std::optional<HardwareConflicts> hardware_conflicts_;  // on a device
   int launch_ = -1;                                      // the kernel at hand
-  int unanswered_ = 0;                                   // questions about guards
+  Guards guards_;
   std::shared_ptr<Copies> last_;                         // of the last loop written out
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
   std::vector<Set> slabs_;
   CountedValues counted_;
+  bool outline_, exactly_ = false, in_matrix_ = false;
+  std::int64_t copies_around_ = 1, written_ = 0;             // of statements, in an outline
   std::unordered_map<int, std::vector<std::string>> loops_;  // by loop: those around it, and itself
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, Set> iterations_;
@@ -792,7 +781,13 @@ class LoopMaker {
 }  // namespace
 
 Block make_loops(const Plan& plan) {
-  Block out = LoopMaker(plan).run();
+  Block out = LoopMaker(plan, false).run();
+  keep_whole_warps(out, plan);
+  return out;
+}
+
+Block outline_loops(const Plan& plan) {
+  Block out = LoopMaker(plan, true).run();
   keep_whole_warps(out, plan);
   return out;
 }

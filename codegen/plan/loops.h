@@ -15,4 +15,10 @@ namespace moonloop {
 /// loop's bounds need a temporary that is written inside of it).
 Block make_loops(const Plan& plan);
 
+/// The statements of the plan in their loops, each at least once in each form that make_loops() may
+/// give it, but without bounds, guards and copies: for whoever asks whether there is code. Where it
+/// does not fail, neither does make_loops(), unless that takes too many of isl's operations; where
+/// it fails, make_loops() may give a program. Cost: mostly that of the points that nodes need.
+Block outline_loops(const Plan& plan);
+
 }  // namespace moonloop

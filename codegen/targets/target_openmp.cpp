@@ -11,7 +11,7 @@ class OpenMPDialect : public Dialect {
  public:
   void decorate(Block& block, const Plan& plan, const CNames& names) const override {
     visit(block, plan, names, false);
-    join_teams(block, plan);
+    if (!plan.outline) join_teams(block, plan);
   }
   std::string atomic_update(bool simple) const override {
     return simple ? "omp atomic" : "omp critical";

@@ -5,6 +5,7 @@
 #include "core/model/external.h"
 #include "core/model/layout.h"
 #include "core/order/check_uses.h"
+#include "core/order/two_instances.h"
 #include "core/sets/affine_constraints.h"
 #include "core/sets/budget.h"
 
@@ -173,6 +174,7 @@ class BoundsCheck : public UseCheck {
   void judge(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
              const std::string& extent_text) {
     if (is_within_joined(u.point, index, extent)) return;
+    if (is_linearly_within(u.point, index, extent)) return;
     const auto value = points_.affine(u.point, index);
     if (!value) return;
     const auto size = points_.affine(u.point, extent);
@@ -220,6 +222,29 @@ class BoundsCheck : public UseCheck {
     return none(isl_pw_aff_nonneg_set(below.take())) &&
            (as_int(extent) == kUnknownExtent ||
             none(isl_pw_aff_ge_set(value->copy(), size->copy())));
+  }
+
+  /// `0 <= index < extent`, as linear constraints show without isl.
+  bool is_linearly_within(int point, const Expr& index, const Expr& extent) {
+    const auto fixed = [&](const std::string& name) {
+      const Argument* a = k_.find_arg(name);
+      return !k_.find_temporary(name) && !k_.has_iname(name) && !(a && a->is_array);
+    };
+    TwoInstances one;
+    if (!one.add(0, points_.inames(point), points_.instances(point))) return false;
+    const auto value = one.value(index, one.values(0), fixed);
+    const auto size = one.value(extent, one.values(0), fixed);
+    if (!value || !size) return false;
+    auto below = weighted_sum(-1, *value, 0, {}), beyond = weighted_sum(1, *value, -1, *size);
+    if (!below || !beyond) return false;
+    --below->constant;  // -1 - value >= 0
+    one.take_in();
+    LinearProof outside = one.proof;
+    outside.not_negative(*below);
+    if (!outside.impossible()) return false;
+    if (as_int(extent) == kUnknownExtent) return true;
+    one.proof.not_negative(*beyond);
+    return one.proof.impossible();
   }
 
   /// `0 <= value < size`, as can be read off the bounds of the loops.

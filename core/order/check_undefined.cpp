@@ -7,6 +7,7 @@
 #include "core/model/textual_order.h"
 #include "core/order/check_uses.h"
 #include "core/order/order.h"
+#include "core/order/plain_flow.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
 
@@ -230,9 +231,32 @@ class UndefinedReads : public UseCheck {
     return pairs;
   }
 
+  /// The same, by constraints as they stand.
+  bool linearly_written(const History& h, const Use& read) {
+    if (!variables_) variables_.emplace(k_);
+    Set left = points_.instances(read.point);
+    if (!read.index || read.linear || !points_.temporaries_in(left).empty()) return false;
+    for (const bool in_equal_iterations : {true, false})
+      for (const Use& w : h.writes) {
+        const Set& points = points_.instances(w.point);
+        PlainPairs pairs(k_, *variables_);
+        if (!w.index || w.linear || !points_.temporaries_in(points).empty() ||
+            !pairs.add(points_.inames(w.point), points, *w.index, points_.inames(read.point),
+                       *read.index))
+          continue;
+        if (in_equal_iterations)
+          for (const std::string& i : points_.inames(w.point)) pairs.equate(i);
+        const auto rows = pairs.rows();
+        if (rows) left = without_reached(left, std::vector<LinearRows>{*rows});
+        if (yes(isl_set_plain_is_empty(left.get()))) return true;
+      }
+    return false;
+  }
+
   /// Whether each instance of the read surely is of an element that some instance may write.
   bool plainly_written(const History& h, const Use& read) {
     constexpr std::size_t kFew = 8;
+    if (h.writes.size() <= kFew && linearly_written(h, read)) return true;
     const auto wanted = h.writes.size() <= kFew ? touched(read) : std::nullopt;
     if (!wanted) return false;
     Set left = points_.instances(read.point);
@@ -300,6 +324,7 @@ class UndefinedReads : public UseCheck {
   const bool elements_known_;
   std::unordered_map<const Instruction*, int> position_;
   NameMap<History> histories_;
+  std::optional<Variables> variables_;  // once they are asked for
 };
 
 }  // namespace

@@ -55,6 +55,47 @@ std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
   } catch (const IslQuota&) { return {}; }
 }
 
+using Names = std::vector<std::pair<std::string, std::string>>;
+/// Adds the variables in equal places of expressions that are alike but for these; false: they are
+/// not, and some may be missing.
+bool pair_variables(const Expr& a, const Expr& b, Names& out) {
+  const auto *v = a.as<Var>(), *w = b.as<Var>();
+  if (v && w) {
+    out.emplace_back(v->name, w->name);
+    return true;
+  }
+  const auto all = [&](const Exprs& x, const Exprs& y) {
+    bool alike = x.size() == y.size();
+    for (std::size_t i = 0; alike && i < x.size(); ++i) alike = pair_variables(x[i], y[i], out);
+    return alike;
+  };
+  const auto *n = a.as<Nary>(), *m = b.as<Nary>();
+  if (n && m) return n->op == m->op && all(n->terms, m->terms);
+  const auto *c = a.as<Binary>(), *d = b.as<Binary>();
+  if (c && d) return c->op == d->op && all({c->left, c->right}, {d->left, d->right});
+  return equal(a, b);
+}
+
+/// Numbers are equal only where their digits are, as of `128*turn + 4*lane + i`: shows the last
+/// ones of `apart` to be 0 first, and with those the ones before. Each that is shown holds from
+/// then on.
+void settle_digits(LinearProof& pairs, std::vector<LinearForm> apart) {
+  std::reverse(apart.begin(), apart.end());
+  const auto is_settled = [&](const LinearForm& f) {
+    for (const std::int64_t sign : {-1, 1}) {
+      std::optional<LinearForm> beyond = weighted_sum(sign, f, 0, {});
+      if (!beyond) return false;
+      --beyond->constant;
+      LinearProof differ = pairs;
+      differ.not_negative(*beyond);
+      if (!differ.impossible()) return false;
+    }
+    pairs.zero(f);
+    return true;
+  };
+  while (std::erase_if(apart, is_settled) > 0) {}
+}
+
 }  // namespace
 
 ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
@@ -199,7 +240,12 @@ std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const Sta
       if (!d) return std::nullopt;
       apart.push_back(std::move(*d));
     }
-  two.meet(x, two.values(0), y, two.values(1), variables_, fixed);
+  Access at_x = x, at_y = y;
+  for (const int side : {0, 1}) {
+    Access& made = side == 0 ? at_x : at_y;
+    if (two.at(side, where_made(k_, made, dims(side == 0 ? x.insn : y.insn)))) made.when = {};
+  }
+  two.meet(at_x, two.values(0), at_y, two.values(1), variables_, fixed);
   two.take_in();
   if (!carried.empty())
     if (auto d = later(var(carried), var(carried))) {
@@ -207,9 +253,21 @@ std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const Sta
       two.proof.not_negative(*d);
     }
   std::optional<bool> agree = true;
-  if (also)
+  if (also) {
     agree = keeps_apart(two.proof, apart, {}, false);
-  else if (const std::optional<bool> some = two.proof.any(); some != false)
+    if (!agree) {
+      Names digits;
+      for (std::size_t i = 0; i < std::min(x.index.size(), y.index.size()); ++i)
+        pair_variables(x.index[i], y.index[i], digits);
+      std::vector<LinearForm> all;
+      const bool exact = two.exact;
+      for (const auto& [a, b] : digits)
+        if (const auto d = later(var(a), var(b))) all.push_back(*d);
+      two.exact = exact;
+      settle_digits(two.proof, std::move(all));
+      agree = keeps_apart(two.proof, apart, {}, false);
+    }
+  } else if (const std::optional<bool> some = two.proof.any(); some != false)
     agree = some ? std::optional(false) : std::nullopt;
   return two.exact || agree == true ? agree : std::nullopt;
 }

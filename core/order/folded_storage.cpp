@@ -1,17 +1,23 @@
 #include "core/order/folded_storage.h"
 
 #include <algorithm>
+#include <array>
 
+#include "core/model/memo.h"
 #include "core/model/set_text.h"
 #include "core/order/order.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
+#include "core/order/two_instances.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
 
 using Names = std::vector<std::string>;
+
+/// Orders of three instances that linear constraints are asked about.
+constexpr std::size_t kMostCases = 64;
 
 /// An access, over some outer loops of its statement or over all that it is in.
 struct View {
@@ -43,13 +49,125 @@ class Folding {
     for (const View& w : writes_)
       for (const View& r : reads_)
         for (const View& x : writes_) {
+          const bool plain = plainly_kept(w, r, x);
+          if (plain && !memo().compares) continue;
           if (yes(isl_map_is_empty(overwritten(outer(w), outer(r), outer(x)).get()))) continue;
           const Map bad = overwritten(w, r, x);
-          if (!yes(isl_map_is_empty(bad.get()))) fail_for(w, r, x, bad);
+          if (yes(isl_map_is_empty(bad.get()))) continue;
+          ensure(!plain, "linear constraints show which values are overwritten");
+          fail_for(w, r, x, bad);
         }
   }
 
  private:
+  // ---- Linear constraints
+
+  /// Whether linear constraints show that x overwrites no value that w wrote and r reads.
+  bool plainly_kept(const View& w, const View& r, const View& x) const {
+    TwoInstances all;
+    const std::array<const View*, 3> views{&w, &r, &x};
+    for (int side = 0; side < 3; ++side)
+      if (!all.add(side, views[std::size_t(side)]->dims, views[std::size_t(side)]->domain))
+        return false;
+    if (!equate_subscripts(all, {0, &w}, {1, &r}) || !equate_subscripts(all, {2, &x}, {1, &r}))
+      return false;
+    equate_private(all, {0, &w}, {1, &r}, false);
+    equate_private(all, {2, &x}, {1, &r}, true);
+    const auto written = value_of(all, {2, &x}, axis_), read = value_of(all, {1, &r}, axis_),
+               kept = value_of(all, {0, &w}, axis_);
+    const auto same = weighted(kept, -1, read), apart = weighted(written, -1, read);
+    if (!same || !apart) return false;
+    const LinearForm turns{{{all.proof.add_variable(), 1}}, 0};
+    const auto folded = weighted_sum(1, *apart, -count_, turns);
+    if (!folded) return false;
+    all.proof.zero(*same);
+    all.proof.zero(*folded);
+    all.take_in();
+    std::vector<LinearProof> cases;
+    for (const std::int64_t sign : {-1, 1}) {
+      LinearProof beside = all.proof;
+      beside.not_negative({{{turns.terms[0].first, sign}}, -1});
+      cases.push_back(std::move(beside));
+    }
+    return in_order(all, {0, &w}, {1, &r}, false, cases) &&
+           in_order(all, {2, &x}, {1, &r}, true, cases) &&
+           in_order(all, {0, &w}, {2, &x}, true, cases) && cases.empty();
+  }
+
+  struct At {
+    int side;
+    const View* view;
+  };
+  static std::optional<LinearForm> weighted(const std::optional<LinearForm>& a, std::int64_t y,
+                                            const std::optional<LinearForm>& b) {
+    return a && b ? weighted_sum(1, *a, y, *b) : std::nullopt;
+  }
+  std::optional<LinearForm> value_of(TwoInstances& all, const At& v, int axis) const {
+    const Kernel& k = order_.kernel();
+    return all.value(v.view->access->index.at(static_cast<std::size_t>(axis)), all.values(v.side),
+                     [&](const std::string& name) {
+                       return !reference_.variables.has(name) && !k.find_temporary(name) &&
+                              !k.has_iname(name);
+                     });
+  }
+  /// Along the other axes, as far as both are linear.
+  bool equate_subscripts(TwoInstances& all, const At& x, const At& y) const {
+    for (const int axis : x.view->axes) {
+      const auto& other = y.view->axes;
+      if (axis == axis_ || std::find(other.begin(), other.end(), axis) == other.end()) continue;
+      const auto a = value_of(all, x, axis), b = value_of(all, y, axis);
+      if (!a || !b) continue;
+      const auto d = weighted_sum(1, *a, -1, *b);
+      if (!d) return false;
+      all.proof.zero(*d);
+    }
+    return true;
+  }
+  static std::optional<LinearForm> later(const TwoInstances& all, const At& x, const At& y,
+                                         const std::string& iname) {
+    const auto a = all.values(x.side).find(iname), b = all.values(y.side).find(iname);
+    if (a == all.values(x.side).end() || b == all.values(y.side).end()) return std::nullopt;
+    return weighted_sum(1, b->second, -1, a->second);
+  }
+  void equate_private(TwoInstances& all, const At& x, const At& y, bool folded) const {
+    for (const std::string& i :
+         reference_.private_to(name_, x.view->statement, y.view->statement)) {
+      if (folded && may_share(*x.view, i)) continue;
+      if (const auto d = later(all, x, y, i)) all.proof.zero(*d);
+    }
+  }
+  /// Replaces cases by those in which x runs before y, or `or_together` with it, for one statement;
+  /// false where some number is too large.
+  bool in_order(const TwoInstances& all, const At& x, const At& y, bool or_together,
+                std::vector<LinearProof>& cases) const {
+    const int a = x.view->statement, b = y.view->statement;
+    std::vector<LinearForm> loops;
+    for (std::size_t i = 0; i < order_.common_loops(a, b); ++i) {
+      auto d = later(all, x, y, order_.loops(a)[i]);
+      if (!d) return false;
+      loops.push_back(std::move(*d));
+    }
+    std::vector<LinearProof> out;
+    const auto add = [&](LinearProof p) {
+      if (!p.impossible()) out.push_back(std::move(p));
+    };
+    for (LinearProof& p : cases) {
+      for (const LinearForm& l : loops) {
+        LinearForm beyond = l;
+        --beyond.constant;
+        LinearProof next = p;
+        next.not_negative(beyond);
+        add(std::move(next));
+        p.zero(l);
+      }
+      if (order_.first(a, b) || (or_together && a == b)) add(std::move(p));
+    }
+    cases = std::move(out);
+    return cases.size() <= kMostCases;
+  }
+
+  // ---- Sets
+
   View view_of(const AccessAt& at) const {
     View v;
     v.statement = at.insn;
@@ -122,9 +240,7 @@ class Folding {
     const Map there = isl_map_apply_range(on(x, common).take(), alike.copy());
     Map out = isl_map_apply_range(there.copy(), isl_map_reverse(on(y, common).take()));
     for (const std::string& i : reference_.private_to(name_, x.statement, y.statement)) {
-      // The next iteration of a loop begins when no value of the last one is needed; work-items go
-      // on together.
-      if (folded && is_item(x, i) && !reference_.own().has(name_, i)) continue;
+      if (folded && may_share(x, i)) continue;
       const auto a = std::find(x.dims.begin(), x.dims.end(), i);
       const auto b = std::find(y.dims.begin(), y.dims.end(), i);
       if (a != x.dims.end() && b != y.dims.end())
@@ -133,9 +249,12 @@ class Folding {
     }
     return out;
   }
-  bool is_item(const View& v, const std::string& iname) const {
+  /// Whether private elements of different iterations may share memory. The next iteration of a
+  /// loop begins when no value of the last one is needed; work-items go on together.
+  bool may_share(const View& v, const std::string& iname) const {
     const Names& items = order_.items(v.statement);
-    return std::find(items.begin(), items.end(), iname) != items.end();
+    return std::find(items.begin(), items.end(), iname) != items.end() &&
+           !reference_.own().has(name_, iname);
   }
   static Map on(const View& v, const std::vector<int>& axes) {
     Map m = isl_map_intersect_domain(v.element.copy(), v.domain.copy());

@@ -6,6 +6,7 @@
 #include "core/model/memo.h"
 #include "core/order/first_write.h"
 #include "core/order/order_reference.h"
+#include "core/order/plain_flow.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
 
@@ -611,6 +612,14 @@ class Privacy {
                        [&](const std::string& f) { return is_covered(data, read, f); });
   }
   bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
+    const std::optional<bool> plain = is_plainly_covered(read, field);
+    if (plain && !memo().compares) return *plain;
+    const bool covered = is_covered_by_sets(data, read, field);
+    ensure(!plain || *plain == covered, "linear constraints show what private temporaries hold");
+    return covered;
+  }
+  bool is_covered_by_sets(const DataDependent& data, const AccessAt& read,
+                          const std::string& field) const {
     const RunOrder& o = r_.order;
     Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
@@ -632,6 +641,31 @@ class Privacy {
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
+  }
+
+  /// Whether linear constraints show that reads find what their iteration wrote, or one does not.
+  std::optional<bool> is_plainly_covered(const AccessAt& read, const std::string& field) const {
+    std::vector<std::string> same = both();
+    same.insert(same.end(), numbered_.begin(), numbered_.end());
+    const Expr& value = r_.order.insn(read.insn).rhs;
+    bool all = !value || !value.holds<Select>();  // so that it reads wherever it runs
+    std::vector<std::vector<LinearRows>> flows;
+    constexpr std::size_t kFew = 8;  // that are all looked at for each read
+    const std::vector<AccessAt> writes = nearest_writes(read, field);
+    if (writes.size() > kFew) return std::nullopt;
+    for (const AccessAt& w : writes) {
+      auto pairs =
+          plain_flow(r_.order, r_.variables, w.insn, r_.at(w), read.insn, r_.at(read), same);
+      all = all && pairs;
+      if (pairs) flows.push_back(std::move(*pairs));
+    }
+    if (all && plainly_misses(r_.order, read.insn, flows)) return false;
+    Set left = r_.order.domain(read.insn).all;
+    for (const std::vector<LinearRows>& pairs : flows) {
+      left = without_reached(left, pairs);
+      if (yes(isl_set_plain_is_empty(left.get()))) return true;
+    }
+    return std::nullopt;
   }
 
   /// The writes of the field, those before the read first, from the last of them on: it is likely

@@ -22,15 +22,19 @@ class TwoInstances {
   LinearProof proof;
   bool exact = true;  // false: something was left out, so pairs that are found need not be there
 
+  /// A new instance over `dims`, anywhere.
+  void add(int side, const std::vector<std::string>& dims) {
+    places_[side].clear();
+    for (const std::string& d : dims) {
+      places_[side].push_back(add_variable());
+      values_[side][d] = {{{places_[side].back(), 1}}, 0};
+    }
+  }
   /// A new instance over `dims`, in the set; false: its constraints are not linear.
   bool add(int side, const std::vector<std::string>& dims, const Set& points) {
     const std::shared_ptr<const LinearRows> rows = memo().rows_of(points);
     if (!rows) return false;
-    places_[side].clear();
-    for (const std::string& d : dims) {
-      places_[side].push_back(proof.add_variable());
-      values_[side][d] = {{{places_[side].back(), 1}}, 0};
-    }
+    add(side, dims);
     constrain(*rows, places_[side]);
     return true;
   }
@@ -39,7 +43,7 @@ class TwoInstances {
   /// The constraints hold for these variables, which are the set's dimensions.
   void constrain(const LinearRows& rows, std::vector<std::size_t> at) {
     for (const std::string& p : rows.params) at.push_back(parameter(p));
-    for (std::size_t q = 0; q < rows.quotients; ++q) at.push_back(proof.add_variable());
+    for (std::size_t q = 0; q < rows.quotients; ++q) at.push_back(add_variable());
     const auto placed = [&](LinearForm f) {
       for (auto& [v, c] : f.terms) v = at[v];
       return f;
@@ -100,6 +104,15 @@ class TwoInstances {
     return std::nullopt;
   }
   const Names& values(int side) const { return values_[side]; }
+  /// Any integer, another one each time.
+  LinearForm unknown() { return {{{add_variable(), 1}}, 0}; }
+  const std::map<std::string, std::size_t>& parameters() const { return parameters_; }
+  /// The instance is at one of these points, if they are known; false: they are not linear.
+  bool at(int side, const std::optional<Set>& points) {
+    const auto rows = points ? linear_rows(*points) : std::nullopt;
+    if (rows) constrain(*rows, places_[side]);
+    return rows.has_value();
+  }
   /// Both access the same element, where the inames of the accesses have these values.
   template <class Fixed>
   void meet(const Access& x, const Names& at_x, const Access& y, const Names& at_y,
@@ -121,11 +134,41 @@ class TwoInstances {
         exact = false;
     }
   }
+  /// The place of each variable among those of rows whose dimensions are those of two instances;
+  /// what is neither one of these nor a parameter is a quotient.
+  std::vector<std::size_t> numbers(int first, int second) const {
+    constexpr std::size_t kNone = SIZE_MAX;
+    std::vector<std::size_t> out(variables_, kNone);
+    std::size_t next = 0;
+    for (const int side : {first, second})
+      for (const std::size_t v : places_[side]) out[v] = next++;
+    for (const auto& [name, v] : parameters_) out[v] = next++;
+    for (std::size_t& n : out)
+      if (n == kNone) n = next++;
+    return out;
+  }
+  /// The constraints so far as such rows.
+  LinearRows rows(int first, int second) const {
+    const std::vector<std::size_t> at = numbers(first, second);
+    LinearRows out;
+    out.dims = places_[first].size() + places_[second].size();
+    for (const auto& [name, v] : parameters_) out.params.push_back(name);
+    out.quotients = variables_ - out.dims - out.params.size();
+    for (auto [equality, f] : later_) {
+      for (auto& [v, c] : f.terms) v = at[v];
+      (equality ? out.zero : out.not_negative).push_back(std::move(f));
+    }
+    return out;
+  }
 
  private:
+  std::size_t add_variable() {
+    ++variables_;
+    return proof.add_variable();
+  }
   std::size_t parameter(const std::string& name) {
     const auto [it, fresh] = parameters_.try_emplace(name, 0);
-    if (fresh) it->second = proof.add_variable();
+    if (fresh) it->second = add_variable();
     return it->second;
   }
   /// The variable that is `f` divided by `by`, rounded down; one for equal expressions.
@@ -133,7 +176,7 @@ class TwoInstances {
     const auto [it, fresh] =
         quotients_.try_emplace({&names, fmt::format("{} by {}", to_string(e), by)}, 0);
     if (!fresh) return it->second;
-    it->second = proof.add_variable();
+    it->second = add_variable();
     const LinearForm quotient{{{it->second, 1}}, 0};
     auto rest = weighted_sum(1, f, -by, quotient);  // 0 … by-1
     auto least = rest ? weighted_sum(-1, *rest, 0, {}) : std::nullopt;
@@ -152,6 +195,7 @@ class TwoInstances {
   std::map<std::string, std::size_t> parameters_;
   std::map<std::pair<const void*, std::string>, std::size_t> quotients_;
   std::vector<std::pair<bool, LinearForm>> later_;  // constraints; true: equalities
+  std::size_t variables_ = 0;
 };
 
 }  // namespace moonloop

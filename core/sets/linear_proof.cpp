@@ -256,6 +256,17 @@ std::optional<bool> LinearProof::any(int& corners) {
   return true;
 }
 
+std::optional<std::vector<std::int64_t>> LinearProof::point() {
+  if (impossible() || lost_) return std::nullopt;
+  std::vector<std::int64_t> out;
+  for (const Place& p : variables_) {
+    const Line* l = p.in_line ? &lines_[p.at] : nullptr;
+    if (l && l->constant % l->divisor != 0) return std::nullopt;
+    out.push_back(l ? l->constant / l->divisor : 0);
+  }
+  return out;
+}
+
 // ---- Rows of a set
 // --------------------------------------------------------------------------------
 

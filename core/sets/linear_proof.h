@@ -45,6 +45,9 @@ class LinearProof {
   std::optional<bool> any();
   /// True is certain.
   bool possible() { return any() == true; }
+  /// Integers that meet the constraints, one for each variable: the corner that the simplex method
+  /// ends at, if it has integers.
+  std::optional<std::vector<std::int64_t>> point();
 
  private:
   /// `divisor * the variable == constant + coefficients * columns`.

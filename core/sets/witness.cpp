@@ -366,6 +366,10 @@ Set without_reached(const Set& s, const Map& pairs) {
   std::stable_sort(rows.begin(), rows.end(), [](const LinearRows& x, const LinearRows& y) {
     return x.zero.size() > y.zero.size();
   });
+  return without_reached(s, rows);
+}
+
+Set without_reached(const Set& s, const std::vector<LinearRows>& rows) {
   Set out = isl_set_empty(isl_set_get_space(s.get()));
   for (BasicSet left : parts_of(s)) {
     bool all = false;

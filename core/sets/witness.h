@@ -1,5 +1,8 @@
 #pragma once
+#include <vector>
+
 #include "core/sets/isl.h"
+#include "core/sets/linear_proof.h"
 
 /// Quick proofs that sets contain others, for questions that mostly have that answer; whatever they
 /// do not see is for isl, whose differences eliminate quotients first, which takes long.
@@ -16,5 +19,8 @@ namespace moonloop {
 ///
 /// Cost: by part of both, some proofs for each constraint of the pairs.
 Set without_reached(const Set& s, const Map& pairs);
+/// The same, with the parts of the pairs as rows over the dimensions of both; the more likely ones
+/// first.
+Set without_reached(const Set& s, const std::vector<LinearRows>& pairs);
 
 }  // namespace moonloop

@@ -109,7 +109,7 @@ return function(knl, options, default)
   check_params(knl, params)
   local memory <close> = Memory.open()
   local function accepts(knl)
-    return Memory.of(knl, "accepted", function() return (pcall(knl.code, knl, target)) end)
+    return Memory.of(knl, "accepted", function() return knl:has_code(target) end)
   end
   local prefix = options.prefix or ""
   local function scheduled(accepts, narrow, by)

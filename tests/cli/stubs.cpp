@@ -262,6 +262,7 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
                                  "Kernel:code",
                                  "Kernel:deps",
                                  "Kernel:footprints",
+                                 "Kernel:has_code",
                                  "Kernel:header",
                                  "Kernel:ir",
                                  "Kernel:mem_counts",

@@ -126,10 +126,10 @@ y[2*i + 1] = sum(j, x[2*j + i]) {inames=i}
   const std::string end = " kernel `k` takes too many operations on its domains [too-complex]";
   CHECK(within([&] { parsed(text); }) ==
         "reading `test.loop` takes too many operations on its domains [too-complex]");
-  const std::string simple =
+  const std::string parts =
       "kernel k(n: int32, x: in float64[n + 1], y: out float64[n + 1])\n"
-      "domain {[i]: 0 <= i < n}\ny[i] = x[i + 1]\n";
-  Kernel k = parsed(simple);
+      "domain {[i]: 0 <= i < n and (i mod 2 = 0 or i mod 3 = 0)}\ny[i] = x[i + 1]\n";
+  Kernel k = parsed(parts);
   CHECK(within([&] { complete(k); }) == "checking" + end);
   CHECK(within([&] { dependences(k); }) == "finding the dependences of" + end);
   kit::Data data;

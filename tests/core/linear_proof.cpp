@@ -45,6 +45,17 @@ TEST_CASE("linear proofs: no integers between corners") {
   CHECK(proof_of("{ [a, b] : a, b >= 0 and 5a + 7b = 12 }").any() == true);
 }
 
+TEST_CASE("linear proofs: a point of what they are about") {
+  const auto point = proof_of("[n] -> { [i, j] : 3 <= i < n and j = 2i + 1 and n >= 9 }").point();
+  REQUIRE(point.has_value());
+  const std::int64_t i = (*point)[0], j = (*point)[1], n = (*point)[2];
+  CHECK(i >= 3);
+  CHECK(i < n);
+  CHECK(n >= 9);
+  CHECK(j == 2 * i + 1);
+  CHECK_FALSE(proof_of("[n] -> { [i] : 3 <= i < n and n <= 3 }").point().has_value());
+}
+
 TEST_CASE("linear proofs: what they show, isl shows") {
   std::mt19937 random(20261129);
   const auto any = [&](int from, int to) {

@@ -50,13 +50,22 @@ std::optional<Pair> scheduled(std::uint64_t seed, Target target, std::vector<Pro
   Random random(seed ^ 0x6175746fu);
   const Opening opening = random_opening(random, seed);
   Pair out{seed, opening.text, opening.steps, {}, {}, {}};
+  bool has = false;
   try {
     out.original = parse_kernels(add_source(fmt::format("seed {}", seed), opening.text)).at(0);
     for (const Call& c : opening.steps)
       out.original = run_op(*find_op(c.name), out.original, c.positional, c.options);
     check_legal(complete(out.original));
+    has = has_code(out.original, target);
     generate(out.original, target);
-  } catch (const Error&) { return std::nullopt; }
+  } catch (const Error& e) {
+    if (has)
+      problems.push_back(
+          {seed,
+           fmt::format("{}: has_code() knows better: {}", to_string(target), e.diagnostic().text),
+           opening.text, opening.steps});
+    return std::nullopt;
+  }
   std::map<std::string, std::int64_t> params;  // what `auto` is told, not what is run
   if (random.chance(50)) params["n"] = random.chance(50) ? 1000 : random.chance(50) ? 128 : 12;
   std::string script;

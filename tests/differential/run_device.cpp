@@ -110,6 +110,9 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
     } catch (const Error& e) {  // a limit of the target, with its reason
       const std::string& code = e.diagnostic().code;
       ++statistics.no_code[code];
+      if (code != "compiler-crashed" && has_code(p.result, device_target()) &&
+          has_code(p.result, Target::Cuda))
+        problem("has_code() knows better: " + e.diagnostic().text);
       // NVRTC 13.0's optimizer crashes on some programs, nvcc's too: seed 43020263 of 2026-11-24.
       if (code != "unsupported" && code != "unroll-bound" && code != "needs-reload" &&
           code != "compiler-crashed")

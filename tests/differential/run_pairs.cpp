@@ -205,6 +205,8 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
     } catch (const Error& e) {  // a limit of the target, with its reason
       ++statistics.no_code[e.diagnostic().code];
       const std::string& code = e.diagnostic().code;
+      if (has_code(p.result, Target::C) && has_code(p.result, Target::OpenMP))
+        problems.push_back(problem_of(p, "has_code() knows better: " + e.diagnostic().text));
       if (code != "unsupported" && code != "unroll-bound")
         problems.push_back(problem_of(p, "no code for what was accepted: " + e.diagnostic().text));
     } catch (const std::exception& e) {
