@@ -641,8 +641,12 @@ end subroutine
     for (int left = 2 + pick(3); left > 0; --left) {
       const bool some = choice && !region && chance(50);
       if (some) line(depth++, "if (" + condition(1) + ") then");
+      const std::size_t before = out_.size();
       one_of_neighbours(depth, region, t, u);
       if (some) line(--depth, "end if");
+      // A condition may ask for it, and it may have been private.
+      if (choice && !region && out_.find(" private(" + t, before) != std::string::npos)
+        line(depth, t + " = 0.25d0");
     }
     if (region) line(depth, "!$omp end parallel");
     line(depth, t + " = 0.25d0");  // it may have been private
