@@ -549,6 +549,14 @@ static bool does_nothing(const Block& block) {
 }
 
 /// Drops what is under a condition that never holds, and loops that do nothing without that.
+/// Whether a condition holds nowhere, whatever its variables are.
+static bool is_false(const Expr& e) {
+  if (const auto* b = e.as<BoolLit>()) return !b->value;
+  const auto* n = e.as<Nary>();
+  if (n && n->op == NaryOp::And) return std::any_of(n->terms.begin(), n->terms.end(), is_false);
+  return n && n->op == NaryOp::Or && std::all_of(n->terms.begin(), n->terms.end(), is_false);
+}
+
 static void drop_dead(Block& block) {
   std::erase_if(block, [](Stmt& s) {
     if (auto* launch = std::get_if<Launch>(&s.op)) drop_dead(launch->body);
@@ -559,10 +567,7 @@ static void drop_dead(Block& block) {
     Block& body = guard ? guard->body : loop ? loop->body : scope->body;
     const bool did_nothing = does_nothing(body);
     drop_dead(body);
-    const Exprs terms = guard ? conjuncts(guard->cond) : Exprs();
-    return (!did_nothing && does_nothing(body)) ||
-           std::any_of(terms.begin(), terms.end(),
-                       [](const Expr& t) { return t.as<BoolLit>() && !t.as<BoolLit>()->value; });
+    return (!did_nothing && does_nothing(body)) || (guard && is_false(guard->cond));
   });
 }
 

@@ -477,10 +477,19 @@ Expr Binding::truth(const Expr& place) const {
   return Expr(Compare{CompareOp::Ne, place, lit(0)}, place.at());
 }
 
+/// The number that says where a procedure is, as a statement that stays Fortran gets it.
+Expr Binding::address(const Expr& procedure) const {
+  if (called(procedure, kProcedure) != kThrough)
+    fail("unsupported", at_, "`{}` passed to `{}`, which needs its address,",
+         called(procedure, kProcedure), bare_name(callee_.name));
+  return procedure.as<Call>()->args.at(0);
+}
+
 Expr Binding::expr(const Expr& e) const {
   if (!e) return e;
   if (const auto* v = e.as<Var>()) {
-    if (const auto it = scalars_.find(v->name); it != scalars_.end()) return it->second;
+    if (const auto it = scalars_.find(v->name); it != scalars_.end())
+      return is_procedure(it->second) ? address(it->second) : it->second;
     if (const auto it = arrays_.find(v->name); it != arrays_.end())
       return whole(it->second, e.at());
     const auto it = names_.find(v->name);
@@ -494,8 +503,11 @@ Expr Binding::expr(const Expr& e) const {
     const auto it = names_.find(l->array);
     return load(it == names_.end() ? l->array : it->second, index, e.at());
   }
-  if (called(e, kProcedure) == kThrough)
-    return procedure_in(expr(e.as<Call>()->args.at(0)), e.at());
+  if (called(e, kProcedure) == kThrough) {
+    const Expr& own = e.as<Call>()->args.at(0);
+    const auto it = own.as<Var>() ? scalars_.find(own.as<Var>()->name) : scalars_.end();
+    return procedure_in(it == scalars_.end() ? expr(own) : it->second, e.at());
+  }
   const auto* c = e.as<Compare>();
   if (c && c->op == CompareOp::Ne && as_int(c->right) == 0 &&
       (c->left.as<Var>() || c->left.as<Load>())) {

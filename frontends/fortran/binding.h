@@ -73,6 +73,7 @@ class Binding {
   void check_type(const Variable& dummy, const Expr& argument) const;
 
   Expr expr(const Expr& e) const;
+  Expr address(const Expr& procedure) const;
   Expr passed(const Expr& e, const std::string& callee, const Span& at) const;
   Expr passed_to_kernel(const Expr& e, const Variable& dummy, const Span& at) const;
   Expr truth(const Expr& place) const;

@@ -23,6 +23,7 @@ namespace fp = Fortran::parser;
 namespace sem = Fortran::semantics;
 namespace ev = Fortran::evaluate;
 using Fortran::common::TypeCategory;
+using SomeExpr = ev::Expr<ev::SomeType>;
 
 class ProcedureEffects;
 
@@ -113,8 +114,22 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
 /// Whether all objects of the statement are local variables.
 bool is_of_own(const fp::AllocateStmt& s, const Routine& routine);
 bool is_of_own(const fp::DeallocateStmt& s, const Routine& routine);
+/// Whether it is a procedure whose address the kernel has: an argument, or a pointer of the
+/// routine's own.
+bool is_address(const sem::Symbol& s);
+/// The one that an expression is; null for others.
+const sem::Symbol* as_address(const SomeExpr& e);
+/// The type of a function's value, `real(8)`; empty for a subroutine.
+std::string procedure_type(const sem::Symbol& procedure, const Span& at);
+/// The pointer to procedures, of the routine's own, that a statement makes point elsewhere; null
+/// for others.
+const sem::Symbol* procedure_pointer_of(const fp::PointerAssignmentStmt& s);
+/// Adds what such a statement does where the procedure's address is known here, as that of an
+/// argument, or null; whether it is.
+bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& out);
 /// Fails where an assignment that C does may give something other memory.
-void check_memory_of(const ev::Assignment& a, const Span& at);
+/// `masked`: by a mask, as in `where`.
+void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);
@@ -132,8 +147,6 @@ std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// A directive of compilers, and those before the statements: IVDEP goes to `independent`.
 void read_hint(const fp::CompilerDirective& x, const Places& places, Routine& routine);
 void read_hints(const fp::SpecificationPart& part, const Places& places, Routine& routine);
-
-using SomeExpr = ev::Expr<ev::SomeType>;
 
 /// The number that a name of an `associate` stands for, if it is a variable here (variable_name),
 /// set where the construct begins: what it is computed from may change. Null for others.

@@ -55,10 +55,14 @@ struct MemoryFinder {
           n && n->symbol && sem::IsDummy(n->symbol->GetUltimate()))
         found.insert(&n->symbol->GetUltimate());
   }
+  bool Pre(const fp::WhereStmt&) { return ++masked > 0; }
+  void Post(const fp::WhereStmt&) { --masked; }
+  bool Pre(const fp::WhereConstruct&) { return ++masked > 0; }
+  void Post(const fp::WhereConstruct&) { --masked; }
   void Post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
-    const sem::Symbol* whole = a ? ev::UnwrapWholeSymbolDataRef(a->lhs) : nullptr;
-    if (whole && sem::IsAllocatable(whole->GetUltimate()) && a->rhs.Rank() > 0)
+    const sem::Symbol* whole = a && masked == 0 ? whole_allocatable(a->lhs) : nullptr;
+    if (whole && ev::UnwrapWholeSymbolDataRef(a->lhs) && a->rhs.Rank() > 0)
       found.insert(&whole->GetUltimate());
   }
   /// Where a pointer of a module is to point at what one of the routine's own does.
@@ -78,6 +82,7 @@ struct MemoryFinder {
   }
 
   std::set<const sem::Symbol*> once, found;
+  int masked = 0;  // constructs with masks around, where arrays keep their shapes
 
  private:
   void call(const ev::ProcedureRef& ref) {

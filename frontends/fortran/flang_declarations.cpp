@@ -20,7 +20,7 @@ class Declarations {
     for (const auto& [name, symbol] : scope) {
       const sem::Symbol& s = symbol->GetUltimate();
       if (&s.owner() != &scope) continue;
-      if (sem::IsDummy(s) && sem::IsProcedure(s)) procedure(s);
+      if (is_address(s)) address(s);
       if (!s.has<sem::ObjectEntityDetails>()) continue;
       const bool boxed = can_be_boxed(s);
       std::set<std::string> before;
@@ -53,6 +53,14 @@ class Declarations {
       o.kind = FortranOuter::Kind::Saved;
       o.module = routine_.name;
       o.name = "moonloop_" + name;
+      if (is_address(s)) {
+        o.declarations = "integer(8), save :: " + o.name + " = 0\n";
+        v.outer = std::make_shared<const FortranOuter>(std::move(o));
+        v.dummy = true;
+        v.constant = false;
+        v.initial.clear();
+        continue;
+      }
       std::string type = declaration(s, v.at);
       type.insert(type.find(" :: "), ", save");
       const auto& init = s.get<sem::ObjectEntityDetails>().init();
@@ -82,25 +90,23 @@ class Declarations {
   }
 
  private:
-  /// An argument that is a procedure, whose address the kernel gets; with anything but plain
-  /// variables and values it is none.
-  void procedure(const sem::Symbol& s) {
-    const auto type = ev::DynamicType::From(s);
-    const bool function = sem::IsFunction(s), numbers = type && numeric_type(*type);
-    const bool logical = type && type->category() == TypeCategory::Logical;
-    if (s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ELEMENTAL}) ||
-        (function && !numbers && !logical) || s.Rank() > 0)
-      return;
+  /// A procedure by its address: an argument, or a pointer of the routine's own.
+  void address(const sem::Symbol& s) {
     Variable v;
     v.name = s.name().ToString();
     v.at = places_.of(s.name());
     v.type = Scalar::I64;
-    v.dummy = v.value = true;
-    v.intent = Intent::In;
-    if (function)
-      v.procedure = logical ? fmt::format("logical({}), ", type->kind())
-                            : type_in_fortran(*numeric_type(*type), v.at) + ", ";
-    v.procedure += "external";
+    if (sem::IsDummy(s)) {
+      v.dummy = v.value = true;
+      v.intent = Intent::In;
+      v.procedure = procedure_type(s, v.at);
+      v.procedure += v.procedure.empty() ? "external" : ", external";
+    } else if (sem::IsSaved(s)) {
+      const auto& init = s.get<sem::ProcEntityDetails>().init();
+      if (init && *init) unsupported(v.at, fmt::format("the initial value of `{}`", v.name));
+      v.saved = v.constant = true;
+      v.initial = {lit(0)};
+    }
     routine_.variables.emplace(v.name, std::move(v));
   }
 
@@ -690,78 +696,6 @@ std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, 
       unsupported(at, fmt::format("the component `{}`", name.ToString()));
     out.push_back(&*it->second);
   }
-  return out;
-}
-
-const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
-  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
-}
-
-namespace {
-
-/// The components, and theirs, of the place `whole`.
-Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {
-  Exprs out;
-  for (const sem::Symbol* c : components_of(type, at)) {
-    const auto* l = whole.as<Load>();
-    const std::string name = (l ? l->array : whole.as<Var>()->name) + "_" + c->name().ToString();
-    Expr part = var(name, at);
-    if (l) {
-      const auto rank = static_cast<std::size_t>(c->Rank()) + (is_text(*c) ? 1 : 0);
-      Exprs index(rank, Expr(Slice{Expr(), Expr(), lit(1)}, at));
-      index.insert(index.end(), l->index.begin(), l->index.end());
-      part = load(name, index, at);
-    }
-    const auto t = ev::DynamicType::From(*c);
-    if (t && t->category() == TypeCategory::Derived) {
-      const Exprs inner = components(part, t->GetDerivedTypeSpec(), at);
-      out.insert(out.end(), inner.begin(), inner.end());
-    } else {
-      out.push_back(part);
-    }
-  }
-  return out;
-}
-
-/// The values of the components, where they are given one by one.
-std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDerived>& e) {
-  if (const auto* s = std::get_if<ev::StructureConstructor>(&e.u)) return *s;
-  const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u);
-  return c && c->Rank() == 0 ? c->GetScalarValue() : std::nullopt;
-}
-
-}  // namespace
-
-Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
-  const auto type = e.GetType();
-  if (!type) throw InternalError("Flang gives an expression no type");
-  if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
-    return components(to_expr(SomeExpr{ev::Expr<ev::SomeDerived>{e}}, at),
-                      type->GetDerivedTypeSpec(), at);
-  const auto given = constructor(e);
-  if (!given)
-    fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
-  Exprs out;
-  for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), at)) {
-    const auto value = given->Find(*c);
-    if (!value)
-      fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
-    if (const auto* d = as_derived(*value)) {
-      const Exprs inner = derived_values(*d, at);
-      out.insert(out.end(), inner.begin(), inner.end());
-    } else {
-      out.push_back(to_expr(*value, at));
-    }
-  }
-  return out;
-}
-
-std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
-  const auto *left = as_derived(to), *right = as_derived(value);
-  if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
-  const Exprs places = derived_values(*left, at), values = derived_values(*right, at);
-  std::vector<Assignment> out;
-  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({places[i], values.at(i)});
   return out;
 }
 

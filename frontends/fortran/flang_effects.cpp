@@ -37,6 +37,34 @@ struct Subprograms {
   F visit;
 };
 
+/// The texts of interfaces.
+struct InterfaceFinder {
+  bool Pre(const fp::InterfaceBody::Subroutine& s) {
+    const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
+    return add(std::get<fp::Name>(head.statement.t), head.source,
+               std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
+  }
+  bool Pre(const fp::InterfaceBody::Function& f) {
+    const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(f.t);
+    return add(std::get<fp::Name>(head.statement.t), head.source,
+               std::get<fp::Statement<fp::EndFunctionStmt>>(f.t).source);
+  }
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+
+  bool add(const fp::Name& name, fp::CharBlock first, fp::CharBlock last) {
+    if (name.symbol)
+      found[&name.symbol->GetUltimate()] = fp::CharBlock{first.begin(), last.end()}.ToString();
+    return false;
+  }
+
+  std::map<const sem::Symbol*, std::string>& found;
+};
+
 /// Known by its name alone, which linkers know.
 bool is_external(const sem::Symbol& s) {
   const auto* p = s.detailsIf<sem::SubprogramDetails>();
@@ -77,6 +105,13 @@ void ProcedureEffects::add(const fp::Program& program, const Places& places,
         }
       }};
   fp::Walk(program, subprograms);
+  InterfaceFinder interfaces{interfaces_};
+  fp::Walk(program, interfaces);
+}
+
+std::string ProcedureEffects::interface_of(const sem::Symbol& procedure) const {
+  const auto it = interfaces_.find(&procedure);
+  return it == interfaces_.end() ? std::string() : it->second;
 }
 
 ProcedureEffects::Own ProcedureEffects::find(const sem::Symbol& procedure) const {

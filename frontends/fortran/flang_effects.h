@@ -38,6 +38,9 @@ void add_moved(const ev::SymbolVector& symbols, OwnEffects& out);
 /// The part of a record that an assignment of the whole moves or assigns by a procedure; null for
 /// none.
 const sem::Symbol* moved_part(const SomeExpr& assigned);
+/// The allocatable array or scalar that is assigned as a whole, and may get another shape; null for
+/// others, as for names of an `associate`.
+const sem::Symbol* whole_allocatable(const SomeExpr& assigned);
 
 /// What procedures do to variables of modules, from Flang's trees: also those that are no kernels.
 class ProcedureEffects {
@@ -55,6 +58,8 @@ class ProcedureEffects {
   std::optional<Known> of(OwnEffects part) const;
   /// Adds what the procedures that it calls do to what it gives them.
   void resolve(OwnEffects& part) const;
+  /// The text of an interface in the file, by its procedure; empty where there is none.
+  std::string interface_of(const sem::Symbol& procedure) const;
   /// Whether it may give one of its arguments other memory.
   bool may_move_dummies(const sem::Symbol& procedure) const;
 
@@ -66,6 +71,7 @@ class ProcedureEffects {
 
   std::map<const sem::Symbol*, Own> own_;
   std::map<std::string, Own> global_;  // by name, in no module
+  std::map<const sem::Symbol*, std::string> interfaces_;
   mutable std::map<const sem::Symbol*, std::optional<Known>> known_;
   mutable bool settled_ = false;
 };

@@ -272,9 +272,11 @@ class Converter {
     return type && type->charLengthParamValue() && type->charLengthParamValue()->isAssumed();
   }
   Expr visit(const ev::DescriptorInquiry& q) const {
-    if (!q.base().IsSymbol()) unsupported("an inquiry of this kind");
     const sem::Symbol& symbol = q.base().GetLastSymbol();
-    if (associated(symbol)) return inquiry_of_associated(symbol, q);
+    if (!q.base().IsSymbol())
+      return inquiry_of_place(place(*q.base().UnwrapComponent()), is_text(symbol), q);
+    if (associated(symbol))
+      return inquiry_of_place(place(sem::SymbolRef{symbol}), is_text(symbol), q);
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
     const std::string name = variable_name(symbol);
@@ -296,11 +298,11 @@ class Converter {
                                             : length(bound("lbound"), bound("ubound"), 1);
     return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
   }
-  /// The first subscript of an axis, or how many there are, of a name of an `associate`.
-  Expr inquiry_of_associated(const sem::Symbol& symbol, const ev::DescriptorInquiry& q) const {
-    const Place p = place(sem::SymbolRef{symbol});
-    if (q.field() == ev::DescriptorInquiry::Field::Len || is_text(symbol))
-      unsupported("an inquiry about a text of an `associate`");
+  /// The first subscript of an axis, or how many there are, of a component or of what a name of an
+  /// `associate` stands for.
+  Expr inquiry_of_place(const Place& p, bool text, const ev::DescriptorInquiry& q) const {
+    if (q.field() == ev::DescriptorInquiry::Field::Len || text)
+      unsupported("an inquiry about a text of an `associate` or in a component");
     int left = q.dimension();  // axes that run before the one in question
     std::size_t axis = 0;
     while (!p.index.at(axis).as<Slice>() || left-- > 0) ++axis;
@@ -638,6 +640,8 @@ class Converter {
     const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
     if (name == kAssociated) {
       const bool alone = arguments.size() < 2 || !arguments[1];
+      if (const sem::Symbol* s = of && alone ? as_address(*of) : nullptr)
+        return Expr(Compare{CompareOp::Ne, var(s->name().ToString(), at_), lit(0)}, at_);
       if (!of || !alone) unsupported("this form of `associated`");
       return call(kAssociated, {to_arguments(*of, at_).at(0)}, at_);
     }

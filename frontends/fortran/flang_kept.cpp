@@ -42,6 +42,13 @@ struct NamesInStatement {
     return true;
   }
   bool Pre(const fp::Call& c) {
+    if (const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
+        name && name->ToString() == "associated" && name->symbol &&
+        name->symbol->attrs().test(sem::Attr::INTRINSIC))
+      for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t))
+        if (const auto* e = std::get_if<Fortran::common::Indirection<fp::Expr>>(
+                &std::get<fp::ActualArg>(a.t).u))
+          targets.push_back(&e->value());
     changing += may_change_arguments(c);
     return true;
   }
@@ -61,6 +68,7 @@ struct NamesInStatement {
   std::vector<const sem::Symbol*> passed;    // to what may change them, and in subscripts there
   std::vector<const sem::Symbol*> nested;    // the same to functions in a call's arguments
   std::vector<const fp::AllocateObject*> objects;
+  std::vector<const fp::Expr*> targets;  // and pointers, which `associated` compares
   std::optional<fp::Label> format;
   std::list<fp::Label> labels;  // which the statement may go to, in its order
 
@@ -119,8 +127,8 @@ class Keeping : public OutputArguments {
   OutputStatement call(const fp::CallStmt& s, std::string text) {
     const ev::ProcedureRef& ref = *s.typedCall;
     const sem::Symbol* callee = ref.proc().GetSymbol();
-    const auto* details =
-        callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+    const sem::Symbol* interface = callee ? interface_symbol(callee->GetUltimate()) : nullptr;
+    const auto* details = interface ? interface->detailsIf<sem::SubprogramDetails>() : nullptr;
     const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
     output_.calls = !intrinsic;
     if (intrinsic && intrinsic->name.find("c_f_") != std::string::npos)
@@ -142,7 +150,62 @@ class Keeping : public OutputArguments {
     return statement(s, std::move(text));
   }
 
+  /// A pointer of the routine's own gets the address of a procedure.
+  OutputStatement procedure_pointer(const fp::PointerAssignmentStmt& s,
+                                    const sem::Symbol& pointer) {
+    const auto& target = std::get<fp::Expr>(s.t);
+    const NamesInStatement names = read_names(target);
+    const std::string to = address_of(pointer.name().ToString());
+    may_change(arguments_.size() - 1);
+    output_.uses.insert("  use, intrinsic :: iso_c_binding, only: c_funloc\n");
+    return done(fmt::format("{0} = transfer(c_funloc({1}), {0})", to, target.source.ToString()),
+                names.format);
+  }
+
  private:
+  /// What declares a procedure's arguments; null for one that is only `external`.
+  static const sem::Symbol* interface_symbol(const sem::Symbol& s) {
+    const auto* p = s.detailsIf<sem::ProcEntityDetails>();
+    if (!p) return &s;
+    return p->procInterface() ? &p->procInterface()->GetUltimate() : nullptr;
+  }
+
+  /// The name of a new argument: the number that is a procedure's address.
+  std::string address_of(const std::string& procedure) {
+    std::string name = procedure + "_address";
+    while (named_.contains(name) || used_names_.contains(name)) name += "_";
+    named_.insert(name);
+    return add("integer(8)", var(procedure, at_), "", name);
+  }
+
+  /// A procedure by its address, which a pointer of its name gets here.
+  void procedure(const std::string& local, const sem::Symbol& s) {
+    output_.calls = true;
+    const std::string address = address_of(local);
+    named_.insert(local);
+    output_.uses.insert(
+        "  use, intrinsic :: iso_c_binding, only: c_f_procpointer, c_null_funptr\n");
+    const sem::Symbol* interface = interface_symbol(s);
+    if (!interface) {
+      constants_ += fmt::format("procedure({}), pointer :: {}\n  ", procedure_type(s, at_), local);
+    } else {
+      const std::string own = interface->name().ToString();
+      if (holder_of(*interface).empty()) {
+        const std::string text = moved_.procedures->interface_of(*interface);
+        if (text.empty() || text.find("\nimport") != std::string::npos)
+          fail(fmt::format("the interface of `{}` in `{}`", local, what_));
+        constants_ += "interface\n  " + text + "\n  end interface\n  ";
+        named_.insert(own);
+      } else {
+        use(*interface, own);
+      }
+      constants_ += interface == &s ? "pointer :: " + local + "\n  "
+                                    : fmt::format("procedure({}), pointer :: {}\n  ", own, local);
+    }
+    before_ +=
+        fmt::format("call c_f_procpointer(transfer({}, c_null_funptr), {})\n  ", address, local);
+  }
+
   static const sem::Symbol* base_of(const SomeExpr& e) {
     const auto place = ev::ExtractDataRef(e, true, true);
     return place ? &place->GetFirstSymbol().GetUltimate() : nullptr;
@@ -161,6 +224,9 @@ class Keeping : public OutputArguments {
     const auto& passed = what_ == "call" ? names.nested : names.passed;
     assigned_.insert(passed.begin(), passed.end());
     for (const fp::AllocateObject* o : names.objects) object(*o);
+    for (const fp::Expr* e : names.targets)
+      if (const SomeExpr* t = sem::GetExpr(nullptr, *e))
+        if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
     for (const auto& [symbol, number] : numbers_)
@@ -236,6 +302,7 @@ class Keeping : public OutputArguments {
     if (const auto* group = s.detailsIf<sem::NamelistDetails>()) return namelist(local, *group);
     if (s.has<sem::SubprogramDetails>() || s.has<sem::GenericDetails>() ||
         s.has<sem::ProcEntityDetails>()) {
+      if (is_address(s)) return procedure(local, s);
       if (sem::IsDummy(s)) fail(fmt::format("the dummy procedure `{}` in `{}`", local, what_));
       output_.calls = true;
       return is_external(s) ? external(local, s) : use(s, local);
@@ -442,8 +509,11 @@ OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::Ch
   Keeping k(what, at, moved);
   if (const auto* c = std::get_if<Fortran::common::Indirection<fp::CallStmt>>(&s.u))
     return k.call(c->value(), source.ToString());
-  if (const auto* p = std::get_if<Fortran::common::Indirection<fp::PointerAssignmentStmt>>(&s.u))
+  if (const auto* p = std::get_if<Fortran::common::Indirection<fp::PointerAssignmentStmt>>(&s.u)) {
+    if (const sem::Symbol* own = procedure_pointer_of(p->value()))
+      return k.procedure_pointer(p->value(), *own);
     k.points_at(p->value());
+  }
   return k.statement(s, source.ToString());
 }
 

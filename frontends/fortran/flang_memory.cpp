@@ -108,13 +108,12 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
   }
 }
 
-void check_memory_of(const ev::Assignment& a, const Span& at) {
+void check_memory_of(const ev::Assignment& a, bool masked, const Span& at) {
   if (const auto symbols = ev::GetSymbolVector(a.lhs);
       !symbols.empty() && sem::IsProcedure(symbols.front()->GetUltimate()))
     unsupported(at, fmt::format("an assignment to what `{}` points at",
                                 symbols.front()->name().ToString()));
-  const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(a.lhs);
-  if (whole && sem::IsAllocatable(whole->GetUltimate()) && a.rhs.Rank() > 0)
+  if (const sem::Symbol* whole = whole_allocatable(a.lhs); whole && !masked && a.rhs.Rank() > 0)
     unsupported(at,
                 fmt::format("an array for all of the allocatable `{}`, which may get another "
                             "shape,",
@@ -137,6 +136,21 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
     if (!own_object(o, routine))
       unsupported(at, "`deallocate` of other variables than the routine's own");
   for (const fp::StatOrErrmsg& o : options) succeeds(o, at, out);
+}
+
+bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& out) {
+  const sem::Symbol* pointer = procedure_pointer_of(s);
+  const ev::Assignment* a = sem::GetAssignment(s);
+  if (!pointer || !a) throw InternalError("no pointer to procedures");
+  const Expr to = var(pointer->name().ToString(), at);
+  if (ev::IsNullPointer(&a->rhs)) {
+    out.push_back({at, Assignment{to, lit(0)}});
+    return true;
+  }
+  const sem::Symbol* from = as_address(a->rhs);
+  if (!from) return false;
+  out.push_back({at, Assignment{to, var(from->name().ToString(), at)}});
+  return true;
 }
 
 void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,

@@ -14,7 +14,7 @@
 namespace moonloop::fortran {
 namespace {
 
-/// What is asked whether it has memory.
+/// What is asked whether it has memory, or whether it points at something.
 struct QuestionFinder {
   template <typename T>
   bool Pre(const T&) {
@@ -26,12 +26,17 @@ struct QuestionFinder {
   void Post(const fp::Call& c) {
     const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
     if (!name || !name->symbol || !name->symbol->attrs().test(sem::Attr::INTRINSIC)) return;
-    if (name->ToString() != "allocated") return;
+    const bool points = name->ToString() == "associated";
+    if (!points && name->ToString() != "allocated") return;
     for (const fp::ActualArgSpec& a : std::get<std::list<fp::ActualArgSpec>>(c.t))
       if (const auto* e =
               std::get_if<Fortran::common::Indirection<fp::Expr>>(&std::get<fp::ActualArg>(a.t).u))
-        if (const SomeExpr* typed = sem::GetExpr(nullptr, e->value()))
-          add_moved(ev::GetSymbolVector(*typed), found);
+        if (const SomeExpr* typed = sem::GetExpr(nullptr, e->value())) {
+          const auto symbols = ev::GetSymbolVector(*typed);
+          if (points && (symbols.empty() || !sem::IsPointer(symbols.back()->GetUltimate())))
+            continue;  // a target
+          add_moved(symbols, found);
+        }
   }
 
   OwnEffects found;
@@ -65,6 +70,50 @@ struct ScatteredFinder {
 
   std::set<const sem::Symbol*> found;
 };
+
+/// What a procedure that is not known may give other memory, of what a block uses.
+struct ReachedFinder {
+  template <typename T>
+  bool Pre(const T&) {
+    return true;
+  }
+  template <typename T>
+  void Post(const T&) {}
+  void Post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
+  void Post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
+
+  void note(const SomeExpr* e) {
+    if (!e || !ev::IsVariable(*e)) return;
+    const auto symbols = ev::GetSymbolVector(*e);
+    if (symbols.empty() || holder_of(symbols.front()->GetUltimate()).empty()) return;
+    for (const sem::Symbol& s : symbols)
+      if (sem::IsAllocatableOrPointer(s) && !sem::IsProcedure(s)) found.insert(&s.GetUltimate());
+  }
+
+  std::set<const sem::Symbol*> found;
+};
+
+/// Whether all calls in a block of what is not known are given a variable, which they cannot give
+/// other memory then by its own name.
+bool is_passed_to_unknown(const sem::Symbol* variable, const OwnEffects& own,
+                          const ProcedureEffects& procedures) {
+  const auto is_unknown = [&](const OwnEffects::Passed& p) {
+    return p.callees.empty() || std::any_of(p.callees.begin(), p.callees.end(),
+                                            [&](const auto* s) { return !procedures.of(*s); });
+  };
+  const auto has = [&](const OwnEffects::Passed& p) {
+    return std::any_of(p.given.begin(), p.given.end(), [&](const ev::SymbolVector& symbols) {
+      return &symbols.back()->GetUltimate() == variable;
+    });
+  };
+  bool some = false;
+  for (const OwnEffects::Passed& p : own.passed)
+    if (is_unknown(p)) {
+      some = true;
+      if (!has(p)) return false;
+    }
+  return some;
+}
 
 /// The names in a block: whether it has a symbol, and its procedures.
 struct BlockNames {
@@ -171,7 +220,7 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes
   fp::Walk(block, questions);
   OwnEffects own = own_effects(block);
   procedures.resolve(own);
-  Moved out{std::move(own.moves), &procedures, std::move(boxes)};
+  Moved out{own.moves, &procedures, std::move(boxes)};
   for (const auto& [symbol, box] : out.boxes) out.variables[symbol];
   const auto add = [&](const OwnEffects::Names& more) {
     for (const auto& [symbol, paths] : more)
@@ -182,6 +231,12 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes
   fp::Walk(block, scattered);
   for (const sem::Symbol* s : scattered.found) out.variables[s];
   add(own.records);
+  if (!procedures.of(own)) {
+    ReachedFinder reached;
+    fp::Walk(block, reached);
+    for (const sem::Symbol* s : reached.found)
+      if (!is_passed_to_unknown(s, own, procedures)) out.variables[s];
+  }
   BlockNames names;
   fp::Walk(block, names);
   out.boxed_functions = std::any_of(names.procedures.begin(), names.procedures.end(),

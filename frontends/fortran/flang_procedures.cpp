@@ -21,14 +21,50 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
   return symbol ? routine_name(*symbol) : p.GetName();
 }
 
+bool is_address(const sem::Symbol& s) {
+  const bool pointer = sem::IsProcedurePointer(s);
+  const bool own = pointer && s.owner().kind() == sem::Scope::Kind::Subprogram &&
+                   s.has<sem::ProcEntityDetails>() && !sem::IsFunctionResult(s);
+  if (!(sem::IsDummy(s) ? sem::IsProcedure(s) && !pointer : own)) return false;
+  const auto type = ev::DynamicType::From(s);
+  return !s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::ELEMENTAL}) && s.Rank() == 0 &&
+         (!sem::IsFunction(s) ||
+          (type && (numeric_type(*type) || type->category() == TypeCategory::Logical)));
+}
+
+const sem::Symbol* as_address(const SomeExpr& e) {
+  const auto* p = std::get_if<ev::ProcedureDesignator>(&e.u);
+  const sem::Symbol* symbol = p && !p->GetComponent() ? p->GetSymbol() : nullptr;
+  return symbol && is_address(*symbol) ? symbol : nullptr;
+}
+
+const sem::Symbol* procedure_pointer_of(const fp::PointerAssignmentStmt& s) {
+  const ev::Assignment* a = sem::GetAssignment(s);
+  return a ? as_address(a->lhs) : nullptr;
+}
+
+std::string procedure_type(const sem::Symbol& procedure, const Span& at) {
+  const auto type = ev::DynamicType::From(procedure);
+  if (!sem::IsFunction(procedure) || !type) return {};
+  if (type->category() == TypeCategory::Logical) return fmt::format("logical({})", type->kind());
+  const auto number = numeric_type(*type);
+  if (!number || procedure.Rank() > 0)
+    unsupported(at, fmt::format("the function `{}` of this type", procedure.name().ToString()));
+  return type_in_fortran(*number, at);
+}
+
 namespace {
 
 /// Whether values of a derived type are where their only component is; the address of others is not
 /// passed.
 bool is_one_component(const ev::DynamicType& type) {
   if (type.IsPolymorphic()) return false;
-  const auto all = components_of(type.GetDerivedTypeSpec(), {});
-  const auto own = all.size() == 1 ? ev::DynamicType::From(*all[0]) : std::nullopt;
+  const sem::DerivedTypeSpec& spec = type.GetDerivedTypeSpec();
+  const auto& names = spec.typeSymbol().get<sem::DerivedTypeDetails>().componentNames();
+  if (names.size() != 1 || !spec.scope()) return false;
+  const auto it = spec.scope()->find(names.front());
+  const bool object = it != spec.scope()->end() && it->second->has<sem::ObjectEntityDetails>();
+  const auto own = object ? ev::DynamicType::From(*it->second) : std::nullopt;
   return own && (own->category() != TypeCategory::Derived || is_one_component(*own));
 }
 
@@ -105,7 +141,9 @@ Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at) {
   const auto refuse = [&] {
     unsupported(at, fmt::format("the procedure `{}` as an argument", name));
   };
-  if (!symbol || p.GetSpecificIntrinsic() || sem::IsProcedurePointer(*symbol)) refuse();
+  if (!symbol || p.GetSpecificIntrinsic()) refuse();
+  if (is_address(*symbol)) return procedure_in(var(name, at), at);
+  if (sem::IsProcedurePointer(*symbol)) refuse();
   if (sem::IsDummy(*symbol)) return procedure_in(var(name, at), at);
   const sem::Symbol& s = symbol->GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();

@@ -177,9 +177,7 @@ class Reader {
               if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) {
-              out.push_back({at, Jump{x.value().v}});
-            },
+            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
@@ -226,8 +224,10 @@ class Reader {
             [&](const Indirection<fp::BackspaceStmt>&) { keep("backspace"); },
             [&](const Indirection<fp::EndfileStmt>&) { keep("endfile"); },
             [&](const Indirection<fp::PointerAssignmentStmt>& x) {
-              if (has_moved) return keep("assignment");
-              read_pointer_assignment(x.value(), at, routine_, out);
+              const bool procedure = procedure_pointer_of(x.value());
+              if (has_moved || (procedure && !copies_procedure(x.value(), at, out)))
+                return keep("assignment");
+              if (!procedure) read_pointer_assignment(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::NullifyStmt>& x) {
               if (has_moved) return keep("nullify");
@@ -334,12 +334,12 @@ class Reader {
     append(block(std::get<fp::Block>(x.t), at), out);
   }
 
-  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
+  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out, bool masked = false) {
     const ev::Assignment* a = sem::GetAssignment(s);
     if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
-    check_memory_of(*a, at);
+    check_memory_of(*a, masked, at);
     std::vector<Assignment> all;
     if (const auto& e = std::get<fp::Expr>(s.t); uses(e, moved_))
       all.push_back({to_expr(a->lhs, at), tested(e, at, out)});
@@ -359,7 +359,7 @@ class Reader {
   void where(const fp::WhereStmt& s, const Span& at, Body& out) {
     Where w;
     auto body = std::make_shared<Body>();
-    assignment(std::get<fp::AssignmentStmt>(s.t), at, *body);
+    assignment(std::get<fp::AssignmentStmt>(s.t), at, *body, true);
     w.arms.push_back({value(std::get<fp::LogicalExpr>(s.t), at), std::move(body)});
     out.push_back({at, std::move(w)});
   }
@@ -385,7 +385,7 @@ class Reader {
     for (const fp::WhereBodyConstruct& c : all)
       std::visit(
           Fortran::common::visitors{[&](const fp::Statement<fp::AssignmentStmt>& s) {
-                                      assignment(s.statement, places_.of(s.source), *out);
+                                      assignment(s.statement, places_.of(s.source), *out, true);
                                     },
                                     [&](const fp::Statement<fp::WhereStmt>& s) {
                                       where(s.statement, places_.of(s.source), *out);

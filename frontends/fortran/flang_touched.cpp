@@ -138,6 +138,10 @@ class Finder {
   void Post(const fp::LoopControl::Bounds& b) { counts(b.name.thing); }
   void Post(const fp::IoImpliedDoControl& c) { counts(c.name.thing.thing); }
   void Post(const fp::AssignStmt& s) { counts(std::get<fp::Name>(s.t)); }
+  bool Pre(const fp::WhereStmt&) { return ++masked_ > 0; }
+  void Post(const fp::WhereStmt&) { --masked_; }
+  bool Pre(const fp::WhereConstruct&) { return ++masked_ > 0; }
+  void Post(const fp::WhereConstruct&) { --masked_; }
   void Post(const fp::AllocateObject& o) {
     const auto* name = std::get_if<fp::Name>(&o.u);
     if (name && name->symbol)
@@ -291,9 +295,8 @@ class Finder {
       if (assigned_by_procedure(type->GetDerivedTypeSpec())) out_.unknown = true;
       if (has_parts_that_move(last)) moved(symbols);
     }
-    // A scalar keeps the shape of an array that it is assigned to.
-    if (sem::IsAllocatable(last) && (value.Rank() > 0 || to.Rank() == 0) &&
-        ev::UnwrapWholeSymbolOrComponentDataRef(to))
+    // A scalar keeps the shape of an array that it is assigned to, and `where` of all arrays.
+    if (masked_ == 0 && (value.Rank() > 0 || to.Rank() == 0) && whole_allocatable(to))
       moved(symbols);
   }
 
@@ -328,7 +331,8 @@ class Finder {
   }
 
   OwnEffects& out_;
-  int depth_ = 0;  // of expressions
+  int depth_ = 0;   // of expressions
+  int masked_ = 0;  // constructs with masks around
 };
 
 template <typename T>
@@ -341,6 +345,12 @@ OwnEffects effects_in(const T& tree, std::vector<const fp::Name*>* entries = nul
 }
 
 }  // namespace
+
+const sem::Symbol* whole_allocatable(const SomeExpr& assigned) {
+  const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(assigned);
+  if (!whole || whole->GetUltimate().has<sem::AssocEntityDetails>()) return nullptr;
+  return sem::IsAllocatable(whole->GetUltimate()) ? whole : nullptr;
+}
 
 const sem::Symbol* moved_part(const SomeExpr& assigned) {
   const auto type = assigned.GetType();

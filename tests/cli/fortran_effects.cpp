@@ -227,18 +227,26 @@ contains
     real(8), pointer :: p(:)
     external :: elsewhere
     )";
-  const auto says = [&](const std::string& body) {
-    const std::string out =
-        imports(begin + body + "\n    if (k > 7) stop k\n  end subroutine\nend module\n");
+  // Under a name of `associate`, C uses the variable; by itself, it is left to Fortran.
+  const std::string use = "    state%a(1) = k\n",
+                    named =
+                        "    associate (part => state%a(1:1))\n      part(1) = k\n"
+                        "    end associate\n";
+  const auto says = [&](const std::string& body, bool by_name = false) {
+    std::string text = begin + body + "\n    if (k > 7) stop k\n  end subroutine\nend module\n";
+    if (by_name) text.replace(text.find(use), use.size(), named);
+    const std::string out = imports(text);
     const std::size_t at = out.find("caller");
     return at == std::string::npos ? out : out.substr(at, out.find("\ncallee", at) - at);
   };
-  for (const std::string body :
-       {"call elsewhere(n)", "call f(n)", "call named_by_c()", "call given(elsewhere)",
-        "chosen%a = [1, 2]", "chosen = state", "write (*, *) name", "any = 3", "deallocate (any)"})
+  for (const std::string body : {"call elsewhere(n)", "call f(n)", "call named_by_c()",
+                                 "call given(elsewhere)", "chosen%a = [1, 2]", "chosen = state",
+                                 "write (*, *) name", "any = 3", "deallocate (any)"}) {
     CHECK_MESSAGE(
-        has(says(body), "`call`, which may give `state_a` other memory, is not supported"),
-        (body + ": " + says(body)));
+        has(says(body, true), "`call`, which may give `state_a` other memory, is not supported"),
+        (body + ": " + says(body, true)));
+    CHECK_MESSAGE(has(says(body), "imported"), (body + ": " + says(body)));
+  }
   // With what uses these in Fortran, or without.
   for (const std::string body :
        {"call own(u)", "call part(state)", "call gives(state)", "state = t()", "call twice(state)",

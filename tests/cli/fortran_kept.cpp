@@ -408,8 +408,8 @@ end subroutine
 )");
   const Outcome out = tool("show k.f90 --what imports", f.str());
   const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
-  says("k.f90:13:5: the call of `somewhere`, which may give `u` other memory, is not supported");
-  says("k.f90:18:5: `call`, which may give `u` other memory, is not supported");
+  says("uses       k.f90:10:14  imported");  // `u` stays Fortran
+  says("through    k.f90:15:14  imported");
   says("k.f90:33:5: the call of `ends`, which is not a kernel, is not supported");
   says("k.f90:38:5: the optional argument `k` in `read` is not supported");
   says("k.f90:53:5: `select type` is not supported");

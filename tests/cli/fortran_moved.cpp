@@ -349,3 +349,146 @@ end program
 )");
   same_program(f);
 }
+
+TEST_CASE(
+    "fortran moved: what is not known may give any variable that a routine uses other memory") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  type record
+    integer :: n = 1
+    real(8), allocatable :: part(:)
+    real(8), pointer :: view(:) => null()
+  end type
+  real(8), allocatable :: u(:), passed(:)
+  real(8), pointer :: p(:) => null()
+  real(8), target :: pool(40) = 0.5d0
+  type(record) :: r
+  integer :: calls = 0
+contains
+  subroutine step(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    integer :: i
+    do i = 1, n
+      u(i) = 0.5d0*u(i) + x(i)
+    end do
+    if (associated(p)) p(1) = 0.25d0
+    r%part = 0.5d0*r%part
+    call elsewhere(n)
+    do i = 1, n
+      x(i) = 0.5d0*x(i) + u(i)
+    end do
+    if (size(r%part) > 3 .and. associated(p, pool(5:8))) x(1) = x(1) + p(2) + r%view(1)
+    r%n = r%n + size(u)
+    calls = calls + 1
+  end subroutine
+  subroutine gives(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    integer :: i
+    do i = 1, n
+      passed(i) = 0.5d0*passed(i) + x(i)
+    end do
+    call changes(n, passed)
+    do i = 1, n
+      x(i) = 0.5d0*x(i) + passed(i)
+    end do
+  end subroutine
+  subroutine named(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    associate (part => u(2:3))
+      part(1) = part(2) + x(1)
+    end associate
+    call elsewhere(n)
+  end subroutine
+end module
+)");
+  f.write("other.f90", R"(subroutine elsewhere(n)
+  use state
+  implicit none
+  integer, intent(in) :: n
+  u = [u(1:4), real(n, 8)]
+  p => pool(4 + n/5:8)
+  r%part = [0.5d0, 0.25d0, 1d0, 2d0, 3d0]
+  allocate (r%view(2), source=0.75d0)
+  r%n = 3
+end subroutine
+subroutine changes(n, x)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  x = x + n
+end subroutine
+program main
+  use state
+  implicit none
+  real(8) :: x(5)
+  x = 1
+  u = [1d0, 2d0, 3d0, 4d0, 5d0]
+  passed = u
+  r%part = [1d0, 2d0]
+  call step(5, x)
+  call gives(5, x)
+  print '(9f12.6)', x, u, pool(1:9), r%part, passed
+  print *, r%n, calls
+end program
+)");
+  same_program(f, {"step", "gives"});
+  // What is given to the call of what is not known stays where it is.
+  CHECK(has(f.read("k.c"), "passed[i - passed_lower1"));
+  const Outcome shown = tool("show k.f90 --what imports", f.str());
+  CHECK_MESSAGE(
+      has(shown.out, "k.f90:49:5: the call of `elsewhere`, which may give `u` other memory"),
+      shown.out);
+}
+
+TEST_CASE("fortran moved: `where` and names of `associate` leave variables their memory") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  type record
+    real(8), allocatable :: part(:), grid(:, :)
+  end type
+  real(8), allocatable :: u(:)
+  type(record) :: r
+contains
+  subroutine step(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    real(8), allocatable :: own(:)
+    allocate (own(n))
+    own(:) = 0.5d0
+    where (x > 2) own = x/2
+    where (u > x)
+      u = x
+    elsewhere (r%part > 1)
+      r%part = 0.5d0*r%part
+    end where
+    associate (one => r%grid(2, 1), all => u, row => r%grid(:, 2))
+      one = x(2)
+      all = 0.5d0*u + own
+      row(2:) = all(size(row):2:-1)
+      x(1) = size(row) + size(r%grid) + lbound(r%part, 1) + ubound(r%grid, 2)
+    end associate
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use state
+  implicit none
+  real(8) :: x(4)
+  x = [1, 2, 3, 4]
+  u = [2d0, 1d0, 5d0, 3d0]
+  allocate (r%part(0:3), r%grid(4, 2))
+  r%part = [3d0, 0.5d0, 4d0, 2d0]
+  r%grid = 0.25d0
+  call step(4, x)
+  print '(9f12.6)', x, u, r%part, r%grid
+end program
+)");
+  same_program(f);
+  const std::string code = f.read("k.c");
+  CHECK_MESSAGE(!has(code, "_in_step_"), code);  // nothing stays Fortran
+}

@@ -33,14 +33,16 @@ std::string main_program(int routines, bool inside, const std::string& bodies) {
     k = [(mod(3*e, 10), e = 1, 10)]
     s = 0.5d0
     e4 = [0.125d0, 0.75d0, 0.25d0, 0.5d0]
-  end subroutine
+@FILL@  end subroutine
   subroutine show(which)
     integer, intent(in) :: which
     write (*, '(3i5, 99i4)') which, turn, g, k(:n), c, first, p%two
     write (*, '(9es15.6)') sum(a(:n, :n)), x(:n), s, e4, t, u, rest, sum(v), sum(w), p%one
     print *, f
-  end subroutine
+@SHOW@  end subroutine
 )";
+  out.replace(out.find("@FILL@"), 6, parts::kStateFill);
+  out.replace(out.find("@SHOW@"), 6, parts::kStateShow);
   return out + (inside ? bodies : "") + "end program\n";
 }
 
@@ -59,7 +61,7 @@ void same_programs(unsigned seed, bool inside, bool threads) {
   const std::string main = main_program(kRoutines, inside, bodies + own.substr(own.find('\n') + 1));
   const std::string routines =
       inside ? "" : "module routines\ncontains\n" + bodies + "end module\n";
-  f.write("state.f90", Writer::kState);
+  f.write("state.f90", Writer::state());
   f.write("elsewhere.f90", Writer::kElsewhere);
   f.write("k.f90", inside ? main : routines);
   if (!inside) f.write("main.f90", main);

@@ -497,3 +497,49 @@ end subroutine
 )",
                          {{{"n", "5"}, {"first", "9"}}, {{"n", "5"}, {"first", "1"}}});
 }
+
+TEST_CASE("fortran: one record for all of an array, and how many elements components have") {
+  same_as_gfortran(R"(
+subroutine s(n, a)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n)
+  type cell
+    real(8) :: one, row(0:2)
+    integer :: two
+  end type
+  type shelf
+    type(cell) :: top, cells(2, 12)
+  end type
+  type(shelf) :: box
+  type(cell) :: many(12), spare
+  spare = cell(0.25d0, [0.5d0, 0.125d0, 0.75d0], 2)
+  many = spare
+  many(2:n:3) = cell(1d0, [1.5d0, 2.5d0, 3.5d0], n)
+  box%top = spare
+  box%cells = many(2)
+  box%cells(1, :n) = spare
+  a = a + many(:n)%one + many(:n)%row(2) + many(:n)%two
+  a = a + box%cells(1, :n)%row(0) + box%cells(2, :n)%row(1) + box%top%two
+  a(1) = size(many(3)%row) + lbound(box%top%row, 1) + ubound(many%row(1), 1) + size(box%cells, 2)
+end subroutine
+)",
+                   {{{"n", "4"}}, {{"n", "12"}}});
+  CHECK(error_of([] {
+          import(R"(
+subroutine s(n, k, a)
+  integer, intent(in) :: n, k(n)
+  real(8), intent(inout) :: a(n)
+  type cell
+    real(8) :: row(3)
+  end type
+  type(cell) :: many(9), spare
+  spare%row = 2
+  many%row(1) = 1
+  many(k) = spare
+  a(1) = many(2)%row(1)
+end subroutine
+)");
+        }) ==
+        "one record for records by an array of subscripts is not supported in Fortran kernels "
+        "[unsupported]");
+}

@@ -387,7 +387,7 @@ TEST_CASE("fortran: claims are checked under the conditions of the code, with it
 }
 
 TEST_CASE("fortran: loops that jumps make end as soon as their iterations do nothing") {
-  for (const unsigned seed : {710022U, 3U, 17U}) {
+  for (const unsigned seed : {710022U, 3U, 17U, 1544033U}) {
     const std::string text = Writer(seed).routine("r");
     CAPTURE(text);
     const test::Imported all = test::import(text);

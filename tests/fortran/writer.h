@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/fortran/writer_parts.h"
+
 namespace moonloop::test {
 
 /// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
@@ -28,9 +30,14 @@ class Writer {
         apart_(!state && seed % 5 == 1),
         entries_(!directed_ && !state && seed % 7 == 2),
         wide_(!state && seed % 4 == 0),
+        parts_(state ? seed % 3 != 1 : seed % 8 == 4 || seed % 8 == 5),
         jumps_(!directed_ || state || wide_) {}
 
   /// The module that the routines with state use, and the routine of another file.
+  static std::string state() {
+    std::string out = kState;
+    return out.insert(out.find("contains"), parts::kStateTypes);
+  }
   static constexpr const char* kState = R"(module state
   implicit none
   integer :: c
@@ -113,6 +120,7 @@ end subroutine
     if (!state_) out_ += "  integer :: c\n  logical :: f\n";
     if (!state_ || own_u) out_ += "  real(8) :: u\n";
     if (directed_) out_ += "  real(8) :: grid(n, n)\n";
+    if (parts_ && !state_) out_ += parts::kTypes;
     if (directed_ && state_) out_ += "  real(8) :: dt, du\n";
     if (state_)
       out_ +=
@@ -124,6 +132,7 @@ end subroutine
         "  if (n < 1) return\n"
         "  i = 1; j = 1; l = 1\n"
         "  pa => x\n  pb => a(:, 1)\n";
+    if (parts_ && !state_) out_ += parts::kStart;
     moved_ = 0;
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
     if (!state_ || own_u) out_ += "  u = 0.5d0\n";
@@ -147,6 +156,7 @@ end subroutine
       line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") +
                   "rest(2) + p%one + p%two + h(1)");
     if (texts_) line(1, "s(2) = s(2) + worth(word // list(2)) + 0.5d0*worth(other // list(1))");
+    if (parts_ && !state_) line(1, parts::kEnd);
     if (state_) line(1, "deallocate (own)");
     std::string out = out_ + contained() + "end subroutine\n";
     if (entries_) out += with_entries();
@@ -155,6 +165,7 @@ end subroutine
 
   std::string contained() const {
     std::string out = kContained;
+    if (parts_ && !state_) out += parts::kContained;
     if (!apart_) return out;
     for (const char* head : {"  subroutine mix", "  subroutine bump", "  subroutine spell",
                              "  pure integer function worth", "  pure real(8) function blend"})
@@ -333,7 +344,8 @@ end subroutine
   void statement(int depth) {
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
-    if (wide_ && depth < 5 && chance(8)) return associated(depth);
+    if ((wide_ || parts_) && depth < 5 && chance(8)) return associated(depth);
+    if (parts_ && chance(18)) return part(depth);
     if (entries_ && chance(15)) return entry(depth);
     if (texts_ && chance(25)) return text(depth);
     if (directed_ && depth < 3 && chance(20)) return directed(depth);
@@ -408,6 +420,28 @@ end subroutine
       case 8: return line(depth, "call spell(other(2:), " + text_value(1) + " // '', c)");
       default: return line(depth, one_of({"word", "other"}) + " = " + text_value(2));
     }
+  }
+
+  // ---- Parts of derived types, and pointers of modules.
+
+  /// One of the statements, of the values or of the names for parts.
+  std::string filled(const parts::Lines& all) {
+    std::string out = one_of(all);
+    for (std::size_t at = 0; (at = out.find('@', at)) != std::string::npos;)
+      out.replace(at, 2, out[at + 1] == 'i' ? index() : out[at + 1] == 'r' ? real(0) : integer(0));
+    return out;
+  }
+
+  const parts::Lines& names_of_parts() const {
+    if (!state_) return parts::kOwnNames;
+    return calls_ ? parts::kStateNamesFixed : parts::kStateNames;
+  }
+
+  void part(int depth) {
+    if (!state_) return line(depth, filled(parts::kOwn));
+    if (!calls_ && chance(20)) return line(depth, filled(parts::kStateCalls));
+    if (calls_ || chance(70)) return line(depth, filled(parts::kState));
+    line(depth, filled(chance(60) ? parts::kStateMoved : parts::kState));
   }
 
   // ---- Entries.
@@ -486,6 +520,17 @@ end subroutine
     const std::string i = index();
     const int moved = moved_;
     moved_ = 3;  // no pointer moves while names stand for what it points to
+    if (parts_ && (!wide_ || chance(60))) {
+      line(depth, "associate (" + filled(names_of_parts()) + ")");
+      line(depth + 1, "row(1) = 0.5d0*row(1) + it%one/4");
+      body(1 + pick(2), depth + 1);
+      if (chance(50)) line(depth + 1, "it%two = mod(abs(it%two + c), 7)");
+      line(depth + 1, "it%one = 0.5d0*one + half/8 - row(size(row))/8");
+      if (chance(50)) line(depth + 1, "one = half");
+      line(depth, "end associate");
+      moved_ = moved;
+      return;
+    }
     const std::string part =
         one_of({"x(" + i + ":)", "pa", "a(:, " + i + ")", "a(" + i + ", n:1:-1)"});
     line(depth, "associate (part => " + part + ", one => a(" + i + ", " + index() + "), half => " +
@@ -516,6 +561,13 @@ end subroutine
   /// A parallel loop, as its directive says.
   void directed(int depth) {
     if (wide_ && chance(40)) return calls_in_parallel(depth);
+    if (parts_ && !calls_ && chance(30)) {
+      const parts::Lines& all = state_ ? parts::kStateParallel : parts::kOwnParallel;
+      line(depth, "!$omp parallel do");
+      line(depth, "do q = 1, n");
+      for (int left = 1 + pick(3); left > 0; --left) line(depth + 1, one_of(all));
+      return line(depth, "end do");
+    }
     const std::string i = index(), c = integer(0), r = one_of({"0.75d0", "x(q)", "k(q)/8d0"});
     const std::string t = state_ ? "dt" : "t",
                       u = state_ ? "du" : "u";  // those of others are apart
@@ -589,8 +641,12 @@ end subroutine
     for (int left = 2 + pick(3); left > 0; --left) {
       const bool some = choice && !region && chance(50);
       if (some) line(depth++, "if (" + condition(1) + ") then");
+      const std::size_t before = out_.size();
       one_of_neighbours(depth, region, t, u);
       if (some) line(--depth, "end if");
+      // A condition may ask for it, and it may have been private.
+      if (choice && !region && out_.find(" private(" + t, before) != std::string::npos)
+        line(depth, t + " = 0.25d0");
     }
     if (region) line(depth, "!$omp end parallel");
     line(depth, t + " = 0.25d0");  // it may have been private
@@ -905,6 +961,10 @@ end subroutine
   }
 
   std::string integer(int depth) {
+    if (depth == 0 && parts_ && chance(15))
+      return filled(!state_  ? parts::kOwnInteger
+                    : calls_ ? parts::kStateIntegerFixed
+                             : parts::kStateInteger);
     if (depth == 0 && state_ && chance(20)) return one_of({"first", "p%two", "calls", "size(own)"});
     if (depth == 0) return one_of({"3", "c", "m", "k(" + index() + ")", "n"});
     switch (pick(6)) {
@@ -918,6 +978,10 @@ end subroutine
   }
 
   std::string real(int depth) {
+    if (depth == 0 && parts_ && chance(25))
+      return filled(!state_  ? parts::kOwnReal
+                    : calls_ ? parts::kStateRealFixed
+                             : parts::kStateReal);
     if (depth == 0 && state_ && chance(25))
       return one_of({"h(" + index() + ")", "p%one", "rest(3)", "own(" + index() + ")",
                      calls_ ? "u" : "w(" + index() + " - 3)"});
@@ -961,6 +1025,7 @@ end subroutine
   bool apart_;    // some of what they contain is to be functions of their own
   bool entries_;  // of a subprogram after them
   bool wide_;     // parallel loops call and are beside jumps; parts of variables have names
+  bool parts_;    // variables of derived types, and pointers and more of a module
   bool kept_ = false;
   bool jumps_;  // which make proofs long
   std::string out_, name_;
