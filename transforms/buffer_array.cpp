@@ -131,7 +131,7 @@ class BufferArray {
     if (!all_.empty() && all_[0].index.size() != index->size())
       refuse("rank-mismatch", e.at(), "`{}` has {} subscript{} here and {} elsewhere", array_,
              index->size(), index->size() == 1 ? "" : "s", all_[0].index.size());
-    if (!to_map(*index, p.inames))
+    if (!o_.whole_axes && !to_map(*index, p.inames))
       for (const Expr& i : *index)
         if (!to_map({i}, p.inames))
           refuse(
@@ -144,17 +144,25 @@ class BufferArray {
     if (p.written) writes_.push_back(a);
     const bool updates = before_.instructions[n]->atomic == Atomicity::Update;
     if (!p.written || updates) reads_ = true;
+    if (p.written) atomic_ = atomic_ || updates;
     all_.push_back(std::move(a));
     return {};
   }
 
   std::size_t rank() const { return all_[0].index.size(); }
 
-  std::set<std::string> inames_in(const Exprs& index) const {
+  /// The inames that the place of an access in the buffer depends on.
+  std::set<std::string> inames_in(const BufferedAccess& a) const {
     std::set<std::string> vars;
-    for (const Expr& e : index) collect_vars(e, vars);
+    for (std::size_t d = 0; d < rank(); ++d)
+      if (!takes_axis(a, d)) collect_vars(a.index[d], vars);
     std::erase_if(vars, [&](const std::string& v) { return !before_.has_iname(v); });
     return vars;
+  }
+
+  /// Whether the subscript may be any of its axis.
+  static bool takes_axis(const BufferedAccess& a, std::size_t d) {
+    return !to_map({a.index[d]}, a.place.inames);
   }
 
   void check_sweep() {
@@ -171,7 +179,7 @@ class BufferArray {
       });
     for (const std::string& i : sweep_) common_.erase(i);
     for (const BufferedAccess& a : all_)
-      for (const std::string& i : inames_in(a.index))
+      for (const std::string& i : inames_in(a))
         if (!sweep_.count(i) && !common_.count(i))
           refuse(
               "not-swept", a.at,
@@ -183,7 +191,7 @@ class BufferArray {
   // ---- The meaning of the expressions.
 
   void check_expressions() const {
-    if (o_.proof == Proof::LeftOut) return;
+    if (o_.proof == Proof::LeftOut || o_.updates) return;
     if (!o_.store && !writes_.empty())
       refuse("lost-store", at(), "without a store, what `{}` writes to `{}` would be lost",
              before_.instructions[writes_[0].insn]->id, array_);
@@ -245,10 +253,48 @@ class BufferArray {
     std::vector<Map> maps;
     LoopJoiner loops(before_);
     for (const BufferedAccess& a : accesses)
-      maps.push_back(*elements_at(before_, loops, a.place, a.index, {nest.begin(), nest.end()}));
+      maps.push_back(elements_of(a, loops, {nest.begin(), nest.end()}));
     std::vector<std::string> names;
     for (std::size_t d = 0; d < rank(); ++d) names.push_back(fmt::format("axis {}", d));
     return footprint(before_, maps, names, {nest.begin(), nest.end()}, at(), array_);
+  }
+
+  Map elements_of(const BufferedAccess& a, LoopJoiner& loops,
+                  const std::vector<std::string>& outer) const {
+    Exprs index = a.index, within;
+    std::vector<std::string> axes;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      axes.push_back(fmt::format("axis_{}", d));
+      if (!takes_axis(a, d)) continue;
+      index[d] = lit(0);
+      within.push_back(Expr(Compare{CompareOp::Ge, var(axes[d]), lit(0)}));
+      within.push_back(Expr(Compare{CompareOp::Lt, var(axes[d]), extent(d)}));
+    }
+    Map out = *elements_at(before_, loops, a.place, index, outer);
+    if (within.empty()) return out;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      if (!takes_axis(a, d)) continue;
+      out = isl_map_project_out(out.take(), isl_dim_out, unsigned(d), 1);
+      out = isl_map_insert_dims(out.take(), isl_dim_out, unsigned(d), 1);
+    }
+    return isl_map_intersect_range(out.take(), to_condition(conjunction(within), axes)->take());
+  }
+
+  /// The extent of an axis of the array, which has to be affine.
+  Expr extent(std::size_t d) const {
+    const std::optional<Exprs>* shape = nullptr;
+    if (const Argument* a = before_.find_arg(array_)) shape = &a->shape;
+    if (const Temporary* t = before_.find_temporary(array_)) shape = &t->shape;
+    if (!*shape)
+      refuse("unknown-shape", at(),
+             "the shape of `{}` is not declared, and its subscripts do not tell it", array_);
+    const Expr& e = (**shape).at(d);
+    if (!to_map({e}, {}))
+      refuse("non-affine-argument", at(),
+             "extent `{}` of `{}` is not a sum of parameters, so that the size of a copy is not "
+             "known",
+             to_string(e), array_);
+    return e;
   }
 
   void find_nests() {
@@ -297,6 +343,11 @@ class BufferArray {
                               ? substitute(o_.store_expression, {{"base", to}, {"buffer", value}})
                               : value;
       store_insn = instruction(store, "store_" + array_, to, result);
+      if (o_.updates)
+        store_insn = edit(store_insn, [&](Instruction& i) {
+          i.predicates.push_back(Expr(Compare{CompareOp::Ne, value, o_.init_expression}));
+          if (atomic_ || !nest.empty()) i.atomic = Atomicity::Update;
+        });
       add_stand_ins(stand_ins, *store_insn, nest, store, writes_);
     }
     auto& list = after_.instructions;
@@ -345,6 +396,8 @@ class BufferArray {
           if (!f.axes[d].trivial()) inside.push_back(relative_index((*index)[d], f.axes[d].base));
         return inside.empty() ? var(buffer, e.at()) : load(buffer, inside, e.at());
       });
+      if (o_.updates && space_ == AddressSpace::Local && insn->atomic == Atomicity::None)
+        insn = edit(insn, [](Instruction& i) { i.atomic = Atomicity::Update; });
     }
   }
 
@@ -448,7 +501,7 @@ class BufferArray {
   const Kernel& before_;
   std::set<std::string> sweep_, common_;
   std::vector<BufferedAccess> all_, writes_;
-  bool reads_ = false, items_ = false;
+  bool reads_ = false, items_ = false, atomic_ = false;
   AddressSpace space_ = AddressSpace::Auto;
   std::vector<std::set<std::string>> nests_;
   Kernel after_;

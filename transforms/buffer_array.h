@@ -19,6 +19,13 @@ struct BufferOptions {
   std::string temporary_name;              // `<array>_buf`
   AddressSpace temporary_scope = AddressSpace::Auto;
   bool fetch_bounding_box = false;
+  /// A subscript that is not affine may be any of its axis: all of the axis is in the buffer.
+  bool whole_axes = false;
+  /// All selected accesses are part of updates `c[e] = c[e] op x` of one operation, of which
+  /// `init_expression` is the neutral element and that `store_expression` applies: the caller has
+  /// proved it. Stores are updates too, of elements whose buffer is no longer neutral; atomic ones
+  /// inside of loops. Updates of a buffer that work-items share are atomic.
+  bool updates = false;
   Span at;
   Proof proof = Proof::Made;
 };
