@@ -195,12 +195,17 @@ class BufferArray {
     if (!o_.store && !writes_.empty())
       refuse("lost-store", at(), "without a store, what `{}` writes to `{}` would be lost",
              before_.instructions[writes_[0].insn]->id, array_);
+    const bool written_first =
+        !reads_ && std::all_of(writes_.begin(), writes_.end(), [](const auto& w) { return w.exact; });
+    if (!o_.init && (!written_first || o_.fetch_bounding_box))
+      refuse("undefined-buffer", at(),
+             "without init_expression, elements of the buffer of `{}` would be {} before they are "
+             "written",
+             array_, reads_ ? "read" : "stored");
     const bool plain_init = !o_.init_expression || element_of(o_.init_expression, "base");
     const bool plain_store = !o_.store_expression || element_of(o_.store_expression, "buffer");
     if (plain_init && plain_store) return;
-    if (plain_store && !reads_ &&
-        std::all_of(writes_.begin(), writes_.end(), [](const auto& w) { return w.exact; }))
-      return;  // every element of the buffer is written before it is stored
+    if (plain_store && written_first) return;  // every element of the buffer is written before it is stored
     if (accumulates(NaryOp::Add, 0) || accumulates(NaryOp::Mul, 1)) return;
     refuse(
         "not-proved", at(),
@@ -328,12 +333,15 @@ class BufferArray {
     replace_accesses(f, buffer);
 
     std::vector<StandIn> stand_ins;
-    const Move init = add_loops(f, f.points, nest, "init", taken);
-    const Expr from = element(array_, init.place);
-    const Expr start = o_.init_expression ? substitute(o_.init_expression, {{"base", from}}) : from;
-    const InsnPtr load_insn =
-        instruction(init, "init_" + array_, element(buffer, init.slot), start);
-    add_stand_ins(stand_ins, *load_insn, nest, init, all_);
+    InsnPtr load_insn;
+    if (o_.init) {
+      const Move init = add_loops(f, f.points, nest, "init", taken);
+      const Expr from = element(array_, init.place);
+      const Expr start =
+          o_.init_expression ? substitute(o_.init_expression, {{"base", from}}) : from;
+      load_insn = instruction(init, "init_" + array_, element(buffer, init.slot), start);
+      add_stand_ins(stand_ins, *load_insn, nest, init, all_);
+    }
 
     InsnPtr store_insn;
     if (o_.store && !writes_.empty()) {
@@ -352,7 +360,7 @@ class BufferArray {
     }
     auto& list = after_.instructions;
     if (store_insn) list.insert(list.begin() + std::ptrdiff_t(last), store_insn);
-    list.insert(list.begin() + std::ptrdiff_t(first), load_insn);
+    if (load_insn) list.insert(list.begin() + std::ptrdiff_t(first), load_insn);
     return staged(before_, after_, stand_ins, o_.proof);
   }
 
@@ -539,6 +547,7 @@ Kernel run_buffer_array(const Kernel& k, const Args& a) {
   o.buffer_inames = a.names("buffer_inames");
   o.init_expression = expression(a, "init_expression", {"base"});
   o.store_expression = expression(a, "store_expression", {"base", "buffer"});
+  o.init = !a.is_false("init_expression");
   o.store = !a.is_false("store_expression");
   o.within = Match::parse(a.str("within"), a.at());
   if (a.has("default_tag")) o.default_tag = a.str("default_tag");
@@ -578,7 +587,8 @@ between filling and storing.)",
                 .positional = true},
                {.name = "init_expression",
                 .kind = Kind::Any,
-                .help = "what the copy starts as, over `base`, the array's element",
+                .help = "what the copy starts as, over `base`, the array's element; false: nothing, "
+                        "where all that is stored is written before",
                 .fallback = "\"base\"",
                 .positional = true},
                {.name = "store_expression",

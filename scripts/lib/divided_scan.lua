@@ -25,6 +25,30 @@ local function reduction_text(text, iname)
   return text:sub(1, open - 1):match "[%w_]+$" .. text:match("^%b()", open)
 end
 
+-- The instruction with that id, after checks of the arguments of `name`, a function of the library.
+function divided.checked(name, knl, id, iname)
+  support.kernel(name, knl)
+  support.string(name, 2, id)
+  local insn = divided.instruction(knl, id)
+  support.check(insn, name, 2, "kernel '%s' has no instruction '%s'", knl.name, id)
+  support.check(#insn.reduction_inames == 1, name, 2,
+                "instruction '%s' has reductions over %d inames, not one", id,
+                #insn.reduction_inames)
+  support.iname(name, 3, knl, iname)
+  return insn
+end
+
+-- The arrays that a text reads, as a sorted list.
+function divided.arrays_in(text)
+  local known, out = {}, {}
+  for name in text:gmatch "([%a_][%w_]*)%[" do
+    if not known[name] then out[#out + 1] = name end
+    known[name] = true
+  end
+  table.sort(out)
+  return out
+end
+
 -- Divides the scan `id` along `iname` into blocks of `size` iterations. Its reduction over `over`,
 -- whose first term is number `first` (an expression; a multiple of `size`), becomes
 --
