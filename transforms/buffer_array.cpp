@@ -9,6 +9,7 @@
 #include "core/model/joined_loops.h"
 #include "core/model/lookup.h"
 #include "core/order/commuting.h"
+#include "core/order/order.h"
 #include "core/order/reordered.h"
 #include "core/rewrite/rule_rewrite.h"
 #include "core/rewrite/staging.h"
@@ -275,9 +276,11 @@ class BufferArray {
       within.push_back(Expr(Compare{CompareOp::Ge, var(axes[d]), lit(0)}));
       within.push_back(Expr(Compare{CompareOp::Lt, var(axes[d]), extent(d)}));
     }
-    Map out = *elements_at(before_, loops, a.place, index, outer);
+    const bool anywhere = rank() > 0 && within.size() == 2 * rank();  // whatever instances there are
+    Map out = anywhere ? universal_map(a.place.inames, axes)
+                       : *elements_at(before_, loops, a.place, index, outer);
     if (within.empty()) return out;
-    for (std::size_t d = 0; d < rank(); ++d) {
+    for (std::size_t d = 0; d < rank() && !anywhere; ++d) {
       if (!takes_axis(a, d)) continue;
       out = isl_map_project_out(out.take(), isl_dim_out, unsigned(d), 1);
       out = isl_map_insert_dims(out.take(), isl_dim_out, unsigned(d), 1);
@@ -290,9 +293,7 @@ class BufferArray {
     const std::optional<Exprs>* shape = nullptr;
     if (const Argument* a = before_.find_arg(array_)) shape = &a->shape;
     if (const Temporary* t = before_.find_temporary(array_)) shape = &t->shape;
-    if (!*shape)
-      refuse("unknown-shape", at(),
-             "the shape of `{}` is not declared, and its subscripts do not tell it", array_);
+    ensure(shape && *shape, "the shape of an array with whole axes in a buffer is known");
     const Expr& e = (**shape).at(d);
     if (!to_map({e}, {}))
       refuse("non-affine-argument", at(),
@@ -310,12 +311,21 @@ class BufferArray {
     const bool scalar = std::all_of(f.axes.begin(), f.axes.end(),
                                     [](const FootprintAxis& a) { return a.trivial(); });
     const bool untagged = o_.default_tag && !staging_tag(o_.default_tag, false, at());
-    space_ = staging_space(before_, o_.temporary_scope, places, needed, sweep_, untagged || scalar,
-                           at());
+    space_ = staging_space(before_, o_.temporary_scope, places, o_.updates ? common_ : needed,
+                           sweep_, untagged || scalar, at());
     for (const Place& p : places) items_ = items_ || !work_items_of(before_, p).empty();
     for (const std::string& i : common_parallel(before_, places, own_copies(space_)))
       if (common_.count(i)) needed.insert(i);
-    nests_ = sites_.nests(all_[0].insn, all_[0].place, needed, sweep_, common_);
+    const auto nests = [&](const std::set<std::string>& inames) {
+      return sites_.nests(all_[0].insn, all_[0].place, inames, sweep_, common_);
+    };
+    nests_ = nests(needed);
+    if (!o_.updates) return;
+    // Loops around that are to become parallel later have a copy in each iteration already, unless
+    // they can only be inside of those over which it is kept.
+    std::reverse(nests_.begin(), nests_.end());
+    const auto all = nests(common_);
+    nests_.insert(nests_.begin(), all.begin(), all.end());
   }
 
   // ---- Building.

@@ -50,8 +50,14 @@ std::optional<Combination> combination(const std::string& op, const Type& t) {
 class PrivatizeUpdates {
  public:
   PrivatizeUpdates(const Kernel& k, const std::string& array,
-                   const std::vector<std::string>& inames, const PrivatizeOptions& o)
-      : k_(k), plain_(expand_all_rules(k)), array_(array), inames_(inames), o_(o) {}
+                   const std::vector<std::string>& inames, const PrivatizeOptions& o,
+                   std::set<std::string>& used)
+      : k_(k),
+        plain_(expand_all_rules(k)),
+        array_(array),
+        inames_(inames),
+        o_(o),
+        used_(used) {}
 
   Kernel run() {
     if (!k_.find_arg(array_) && !k_.find_temporary(array_)) return buffer_array(k_, array_, {});
@@ -59,7 +65,7 @@ class PrivatizeUpdates {
     find_updates();
     typed_ = infer_types(plain_);
     BufferOptions b;
-    b.buffer_inames = inames_;
+    b.buffer_inames = around();
     const Combination c = operation();
     b.init_expression = c.neutral;
     b.store_expression = c.combined;
@@ -92,6 +98,18 @@ class PrivatizeUpdates {
     if (updates_.empty())
       refuse("no-match", at(), "no selected instruction of kernel `{}` accesses `{}`", k_.name,
              array_);
+  }
+
+  /// Of the inames those around some update: others are around the updates of another array.
+  std::vector<std::string> around() {
+    std::vector<std::string> out;
+    for (const std::string& i : inames_)
+      if (std::any_of(updates_.begin(), updates_.end(), [&](const std::size_t n) {
+            return all_inames(k_, *k_.instructions[n]).count(i) > 0;
+          }))
+        out.push_back(i);
+    used_.insert(out.begin(), out.end());
+    return out;
   }
 
   Combination operation() {
@@ -141,6 +159,7 @@ class PrivatizeUpdates {
   const std::string& array_;
   const std::vector<std::string>& inames_;
   const PrivatizeOptions& o_;
+  std::set<std::string>& used_;  // of the inames
   Kernel typed_;
   std::vector<std::size_t> updates_;  // instructions
   std::string selected_;              // these, as a match
@@ -151,7 +170,12 @@ class PrivatizeUpdates {
 Kernel privatize_updates(const Kernel& k, const std::vector<std::string>& arrays,
                          const std::vector<std::string>& inames, const PrivatizeOptions& o) {
   Kernel out = k;
-  for (const std::string& a : arrays) out = PrivatizeUpdates(out, a, inames, o).run();
+  std::set<std::string> used;
+  for (const std::string& a : arrays) out = PrivatizeUpdates(out, a, inames, o, used).run();
+  for (const std::string& i : inames)
+    if (!used.count(i))
+      refuse("unused-sweep", o.at ? o.at : k.at, "no selected access of {} is in the loop `{}`",
+             quoted_list(arrays), i);
   return out;
 }
 
