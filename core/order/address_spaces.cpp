@@ -37,7 +37,7 @@ OwnCopies::OwnCopies(const Kernel& k) {
       std::set<std::string> used;
       collect_vars(target, used);
       const bool said = k.find_temporary(name)->space == AddressSpace::Private;
-      const std::set<std::string> numbers = said ? direct_numbers(target) : used;
+      const std::set<std::string> numbers = said ? direct_numbers(expand_rules(k, target)) : used;
       for (const std::string& n : used) {
         if (!i->inames.count(n)) continue;
         if (lanes_.count(n)) shared_[n].insert(name);

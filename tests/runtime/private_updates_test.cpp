@@ -87,6 +87,17 @@ t[v[i] % 3] = y[i] if y[i] < t[v[i] % 3] else t[v[i] % 3] {atomic}
   }
 }
 
+TEST_CASE("private updates: threads take least values of the widest type") {
+  const Kernel original = parsed(R"(
+kernel most(n: int32, d: in int32[n], h: inout int64[8])
+domain {[i]: 0 <= i < n}
+h[d[i] % 5] = max(h[d[i] % 5], d[i] % 50)   {atomic}
+)");
+  Kernel k = split(original, "i", 20, "par", "");
+  k = step(k, "privatize_updates", {word("h"), word("i_inner")});
+  on_threads(k, original, {{"n", "333"}});
+}
+
 TEST_CASE("private updates: sums by group and k-means' centroids") {
   const Kernel by_group = parsed(R"(
 kernel group_by_sum(n: int32, groups: int32, label: in int32[n], x: in float32[n], s: inout float32[groups])

@@ -96,6 +96,8 @@ TEST_CASE("privatize_updates: the operations, from their neutral elements") {
            {"float64", "min(h[d[i]], x[i])", "inf", "min(h[h_store_0], h_own[h_store_0])"},
            {"float32", "max(x[i], h[d[i]])", "-inf", "max(h[h_store_0], h_own[h_store_0])"},
            {"int32", "max(h[d[i]], d[i])", "-2147483648", "max(h[h_store_0], h_own[h_store_0])"},
+           {"int64", "max(h[d[i]], d[i])", "-9223372036854775807 - 1",
+            "max(h[h_store_0], h_own[h_store_0])"},
            {"int64", "min(h[d[i]], d[i])", "9223372036854775807",
             "min(h[h_store_0], h_own[h_store_0])"},
            {"float64", "x[i] if x[i] > h[d[i]] else h[d[i]]", "-inf",
@@ -111,6 +113,7 @@ TEST_CASE("privatize_updates: the operations, from their neutral elements") {
     const Kernel k = apply(before, "privatize_updates", {text("h"), text("i_inner")});
     CHECK(line(k, "init_h") == "h_own[h_init_0] = " + std::string(neutral));
     CHECK(line(k, "store_h") == "h[h_store_0] = " + std::string(added));
+    CHECK(print_kernel(parsed(print_kernel(k))) == print_kernel(k));
     if (std::string(value).find('/') != std::string::npos) continue;  // the quotients round
     for (const Params& p : kSizes) CHECK(same_values(before, k, p));
   }
@@ -170,6 +173,23 @@ h[d[j % 4]] = h[d[j % 4]] + i  {id=add, atomic, inames=i:j}
   CHECK(to_string(*both.find_temporary("p_own")->shape) == "m + 8");
   CHECK(to_string(*both.find_temporary("t_own")->shape) == "8");
   for (const Params& p : kSizes) CHECK(same_values(sized, both, p));
+}
+
+TEST_CASE("privatize_updates: subscripts by rules do not make work-items share a private copy") {
+  const Kernel before = in_parts("h[d[i]] = h[d[i]] + x[i]  {id=add, atomic}\n");
+  Kernel k = apply(before, "tag_inames", {Value{ValueDict{{"i_outer", text("l.0")}}}});
+  k = apply(k, "privatize_updates", {text("h"), text("i_inner")});
+  CHECK(k.find_temporary("h_own")->space == AddressSpace::Private);
+  k = apply(k, "extract_subst", {text("at"), text("d[p]")}, {{"parameters", text("p")}});
+  CHECK_NOTHROW(check_legal(parsed(print_kernel(k))));
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+  // At its own number, it would be memory that they share.
+  const Kernel numbered = in_parts("h[(d[i] + i) % 8] = h[(d[i] + i) % 8] + 1  {id=add, atomic}\n");
+  const Kernel items = apply(numbered, "tag_inames", {Value{ValueDict{{"i_outer", text("l.0")}}}});
+  CHECK(outcome(items, "h", "i_inner") ==
+        "init_h[h_init_0=0, i_outer=0] writes h_own[0], which init_h[h_init_0=0, i_outer=1] "
+        "writes; init_h[h_init_0=0, i_outer=0] must run before init_h[h_init_0=0, i_outer=1], and "
+        "with `init_h` it may not (m=0, n=4) [not-proved]");
 }
 
 TEST_CASE("privatize_updates: what it refuses") {
