@@ -59,10 +59,10 @@ end
 -- over blocks, `item` in one; instructions `part` and `start` with their loops `part_loop` over
 -- blocks (none where one block at most is before another) and `start_loop`; the terms of a part,
 -- those of a start (`parts`) and of the instruction itself, `own`, from number `first` on.
-function divided.divide(knl, id, iname, over, size, memory, first)
+function divided.divide(knl, id, iname, over, size, memory, first, slabs)
   local within = "id:" .. id
   local d = {id = id, block = fresh(knl, iname .. "_block"), item = fresh(knl, iname .. "_item")}
-  knl = lp.split_iname(knl, iname, size, {outer_iname = d.block, inner_iname = d.item})
+  knl = lp.split_iname(knl, iname, size, {outer_iname = d.block, inner_iname = d.item, slabs = slabs})
   d.first = (first and first .. " + " or "") .. ("%d*%s"):format(size, d.block)
 
   -- The terms of the blocks before, and those of the block itself.

@@ -84,7 +84,7 @@ local function scan(knl, id, iname, options)
   local wide = support.integer("scan", 4, options.start_items or 1024, 2)
 
   local device, one
-  knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global")
+  knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global", nil, {0, 1})
   knl, one = divided.divide(knl, device.start, device.start_loop, device.parts, wide*each,
                             "global")
   knl = in_group(knl, one, each, tag, false)
