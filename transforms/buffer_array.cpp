@@ -196,8 +196,8 @@ class BufferArray {
     if (!o_.store && !writes_.empty())
       refuse("lost-store", at(), "without a store, what `{}` writes to `{}` would be lost",
              before_.instructions[writes_[0].insn]->id, array_);
-    const bool written_first =
-        !reads_ && std::all_of(writes_.begin(), writes_.end(), [](const auto& w) { return w.exact; });
+    const bool written_first = !reads_ && std::all_of(writes_.begin(), writes_.end(),
+                                                      [](const auto& w) { return w.exact; });
     if (!o_.init && (!written_first || o_.fetch_bounding_box))
       refuse("undefined-buffer", at(),
              "without init_expression, elements of the buffer of `{}` would be {} before they are "
@@ -206,7 +206,8 @@ class BufferArray {
     const bool plain_init = !o_.init_expression || element_of(o_.init_expression, "base");
     const bool plain_store = !o_.store_expression || element_of(o_.store_expression, "buffer");
     if (plain_init && plain_store) return;
-    if (plain_store && written_first) return;  // every element of the buffer is written before it is stored
+    if (plain_store && written_first)
+      return;  // every element of the buffer is written before it is stored
     if (accumulates(NaryOp::Add, 0) || accumulates(NaryOp::Mul, 1)) return;
     refuse(
         "not-proved", at(),
@@ -276,7 +277,8 @@ class BufferArray {
       within.push_back(Expr(Compare{CompareOp::Ge, var(axes[d]), lit(0)}));
       within.push_back(Expr(Compare{CompareOp::Lt, var(axes[d]), extent(d)}));
     }
-    const bool anywhere = rank() > 0 && within.size() == 2 * rank();  // whatever instances there are
+    const bool anywhere =
+        rank() > 0 && within.size() == 2 * rank();  // whatever instances there are
     Map out = anywhere ? universal_map(a.place.inames, axes)
                        : *elements_at(before_, loops, a.place, index, outer);
     if (within.empty()) return out;
@@ -597,8 +599,9 @@ between filling and storing.)",
                 .positional = true},
                {.name = "init_expression",
                 .kind = Kind::Any,
-                .help = "what the copy starts as, over `base`, the array's element; false: nothing, "
-                        "where all that is stored is written before",
+                .help =
+                    "what the copy starts as, over `base`, the array's element; false: nothing, "
+                    "where all that is stored is written before",
                 .fallback = "\"base\"",
                 .positional = true},
                {.name = "store_expression",

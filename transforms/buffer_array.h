@@ -13,7 +13,7 @@ struct BufferOptions {
   std::vector<std::string> buffer_inames;  // the buffer holds what these run over
   Expr init_expression;                    // over `base`; null: `base`
   Expr store_expression;                   // over `base` and `buffer`; null: `buffer`
-  bool init = true;  // false: all of it that is stored is written before
+  bool init = true;                        // false: all of it that is stored is written before
   bool store = true;
   Match within;
   std::optional<std::string> default_tag;  // absent: `l.auto` where work-items share the buffer
@@ -48,9 +48,9 @@ struct BufferOptions {
 ///
 /// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-swept; non-affine-argument,
 ///          linear-access, sub-array; data-dependent-footprint, unbounded-footprint;
-///          private-sweep, swept-group; not-proved (the values of the expressions); lost-store; undefined-buffer;
-///          stale-value (another instruction uses the array in between) and all that check_legal
-///          refuses
+///          private-sweep, swept-group; not-proved (the values of the expressions); lost-store;
+///          undefined-buffer; stale-value (another instruction uses the array in between) and all
+///          that check_legal refuses
 /// Cost     one walk over the instructions, isl per access and axis, and the proof
 Kernel buffer_array(const Kernel& k, const std::string& array, const BufferOptions& o);
 

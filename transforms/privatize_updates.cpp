@@ -41,7 +41,8 @@ std::optional<Combination> combination(const std::string& op, const Type& t) {
   if (op == "and" && truth) return reduction(ReduceOp::All);
   if (op == "or" && truth) return reduction(ReduceOp::Any);
   if (!is_integer(t.scalar)) return {};
-  if (op == "&") return nary(NaryOp::BitAnd, is_unsigned(t.scalar) ? Expr(Cast{t, lit(-1)}) : lit(-1));
+  if (op == "&")
+    return nary(NaryOp::BitAnd, is_unsigned(t.scalar) ? Expr(Cast{t, lit(-1)}) : lit(-1));
   if (op == "|") return nary(NaryOp::BitOr, lit(0));
   if (op == "^") return nary(NaryOp::BitXor, lit(0));
   return {};
@@ -52,12 +53,7 @@ class PrivatizeUpdates {
   PrivatizeUpdates(const Kernel& k, const std::string& array,
                    const std::vector<std::string>& inames, const PrivatizeOptions& o,
                    std::set<std::string>& used)
-      : k_(k),
-        plain_(expand_all_rules(k)),
-        array_(array),
-        inames_(inames),
-        o_(o),
-        used_(used) {}
+      : k_(k), plain_(expand_all_rules(k)), array_(array), inames_(inames), o_(o), used_(used) {}
 
   Kernel run() {
     if (!k_.find_arg(array_) && !k_.find_temporary(array_)) return buffer_array(k_, array_, {});

@@ -31,7 +31,8 @@ struct PrivatizeOptions {
 /// with a subscript that is computed from data is held as a whole. Elements that no update changes
 /// are left alone.
 ///
-/// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-an-update (an access of another kind inside
+/// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-an-update (an access of
+/// another kind inside
 ///          of the inames); no-neutral-element; mixed-updates (of two operations); name-taken;
 ///          stale-value, not-proved (another instruction uses the array in between); and as
 ///          buffer_array does

@@ -50,8 +50,8 @@ class CommutingUpdates {
     return update(insn, variable).has_value();
   }
   /// What `insn` does to `variable`, where that is `a op e` with one operation: `sum`, `product`,
-  /// `min`, `max`, `chosen min`, `chosen max`, `and`, `or`, `&`, `|`, `^`; else empty. Claims do not
-  /// count.
+  /// `min`, `max`, `chosen min`, `chosen max`, `and`, `or`, `&`, `|`, `^`; else empty. Claims do
+  /// not count.
   std::string operation_of(const Instruction& insn, const std::string& variable);
 
  private:

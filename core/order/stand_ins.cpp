@@ -64,7 +64,10 @@ struct Placed {
 class StandInCheck {
  public:
   StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
-      : was_at_(ordered(before)), is_at_(ordered(after)), was_(*was_at_), is_(*is_at_),
+      : was_at_(ordered(before)),
+        is_at_(ordered(after)),
+        was_(*was_at_),
+        is_(*is_at_),
         commuting_(is_.order.kernel()) {
     for (const StandIn& s : all) {
       Placed p{&s,

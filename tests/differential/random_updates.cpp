@@ -57,8 +57,8 @@ class UpdatesWriter {
   std::string all() const { return rows_ ? "k:i" : "i"; }
   std::string operation() {
     const std::vector<std::string> real{"sum", "product", "min", "max"};
-    const std::vector<std::string> whole{"sum",      "sum",     "min",     "max",
-                                         "product",  "bits_or", "bits_and", "bits_xor"};
+    const std::vector<std::string> whole{"sum",     "sum",     "min",      "max",
+                                         "product", "bits_or", "bits_and", "bits_xor"};
     return r_.pick(integers_ ? whole : real);
   }
   /// Terms whose sums are exact.
@@ -84,8 +84,7 @@ class UpdatesWriter {
   void in_own_loop(const std::string& id, const char* statement, const char* value) {
     const std::string i = id + "_i";
     domain(i, fmt::format("0 <= {} < {}", i, r_.chance(70) ? 8 : 5));
-    lines_.push_back(fmt::format(fmt::runtime(statement), i,
-                                 fmt::format(fmt::runtime(value), i)) +
+    lines_.push_back(fmt::format(fmt::runtime(statement), i, fmt::format(fmt::runtime(value), i)) +
                      fmt::format("  {{id={}, inames={}}}", id, i));
     if (r_.chance(20)) steps_.push_back({"tag_inames", {Value{ValueDict{{i, text("l.0")}}}}, {}});
   }

@@ -10,10 +10,10 @@ namespace {
 /// Groups of 8 work-items with 4 elements each; the copies are those of groups, or of work-items.
 Kernel privatized(const Kernel& original, const char* arrays, bool by_item,
                   ValueDict options = {}) {
-  Kernel k = split(original, "i", 32, "g.0", "", {{"outer_iname", word("group")},
-                                                  {"inner_iname", word("element")}});
-  k = split(k, "element", 8, "", "l.0", {{"outer_iname", word("step")},
-                                         {"inner_iname", word("item")}});
+  Kernel k = split(original, "i", 32, "g.0", "",
+                   {{"outer_iname", word("group")}, {"inner_iname", word("element")}});
+  k = split(k, "element", 8, "", "l.0",
+            {{"outer_iname", word("step")}, {"inner_iname", word("item")}});
   return step(k, "privatize_updates", {word(arrays), word(by_item ? "step" : "step, item")},
               std::move(options));
 }
@@ -127,8 +127,10 @@ domain {[i]: 0 <= i < n}
 h[d[i] % 8] = h[d[i] % 8] + 1   {atomic}
 )");
   const Kernel k = privatized(sized, "h", false);
-  CHECK(error_of([&] { generate(k, Target::Cuda); }).find(
-            "`h_own` is in local memory, whose size has to be constant, but no assumption bounds "
-            "its extent `m`; assume(\"m <= 256\"), with a number that holds, does") !=
-        std::string::npos);
+  CHECK(
+      error_of([&] { generate(k, Target::Cuda); })
+          .find(
+              "`h_own` is in local memory, whose size has to be constant, but no assumption bounds "
+              "its extent `m`; assume(\"m <= 256\"), with a number that holds, does") !=
+      std::string::npos);
 }

@@ -30,10 +30,10 @@ TEST_CASE("library: scan runs on all groups, for each operation and type") {
                         {"float32", "1 + 2*product(j, 0.9 + 0.1*x[j]*x[j + 1])", "j <= i"}}) {
     CAPTURE(value);
     CAPTURE(terms);
-    const std::string scan =
-        std::string("kernel scan(n: int32, m: int32, x: in ") + type + "[n + 3], y: out " + type +
-        "[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j and " + terms +
-        "}\nassume m >= 0\ny[i] = " + value + "   {id=add}\n";
+    const std::string scan = std::string("kernel scan(n: int32, m: int32, x: in ") + type +
+                             "[n + 3], y: out " + type +
+                             "[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j and " + terms +
+                             "}\nassume m >= 0\ny[i] = " + value + "   {id=add}\n";
     const Kernel k = with_library(scan, std::string("scan = ") + kScan);
     CHECK(k.iname_tags.at("i_block").text == "g.0");
     CHECK(k.iname_tags.at("i_part").text == "g.0");

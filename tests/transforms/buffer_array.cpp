@@ -325,7 +325,8 @@ TEST_CASE("buffer_array: a buffer that begins as nothing") {
   const std::string stored =
       "without init_expression, elements of the buffer of `c` would be stored before they are "
       "written [undefined-buffer]";
-  const Kernel some = parsed(R"(kernel f(n: int32, m: int32, a: float64[n, m], c: inout float64[n, m])
+  const Kernel some =
+      parsed(R"(kernel f(n: int32, m: int32, a: float64[n, m], c: inout float64[n, m])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 c[i, j] = 1  {id=put, if=a[i, j] > 1}
 )");

@@ -53,8 +53,8 @@ TEST_CASE("privatize_updates: a copy for each iteration of the loops around") {
   for (const Params& p : kSizes) CHECK(same_values(before, k, p));
 
   // Groups, their work-items and elements; then threads, which the copies do not keep from running.
-  Kernel groups = apply(before, "split_iname", {text("i_inner"), number(2)},
-                        {{"inner_tag", text("l.0")}});
+  Kernel groups =
+      apply(before, "split_iname", {text("i_inner"), number(2)}, {{"inner_tag", text("l.0")}});
   groups = apply(groups, "tag_inames", {Value{ValueDict{{"i_outer", text("g.0")}}}});
   groups = apply(groups, "privatize_updates", {text("h"), text("i_inner_outer, i_inner_inner")});
   CHECK(groups.find_temporary("h_own")->space == AddressSpace::Local);
