@@ -9,6 +9,7 @@
 #include "core/model/joined_loops.h"
 #include "core/model/lookup.h"
 #include "core/order/commuting.h"
+#include "core/order/order.h"
 #include "core/order/reordered.h"
 #include "core/rewrite/rule_rewrite.h"
 #include "core/rewrite/staging.h"
@@ -131,7 +132,7 @@ class BufferArray {
     if (!all_.empty() && all_[0].index.size() != index->size())
       refuse("rank-mismatch", e.at(), "`{}` has {} subscript{} here and {} elsewhere", array_,
              index->size(), index->size() == 1 ? "" : "s", all_[0].index.size());
-    if (!to_map(*index, p.inames))
+    if (!o_.whole_axes && !to_map(*index, p.inames))
       for (const Expr& i : *index)
         if (!to_map({i}, p.inames))
           refuse(
@@ -144,17 +145,25 @@ class BufferArray {
     if (p.written) writes_.push_back(a);
     const bool updates = before_.instructions[n]->atomic == Atomicity::Update;
     if (!p.written || updates) reads_ = true;
+    if (p.written) atomic_ = atomic_ || updates;
     all_.push_back(std::move(a));
     return {};
   }
 
   std::size_t rank() const { return all_[0].index.size(); }
 
-  std::set<std::string> inames_in(const Exprs& index) const {
+  /// The inames that the place of an access in the buffer depends on.
+  std::set<std::string> inames_in(const BufferedAccess& a) const {
     std::set<std::string> vars;
-    for (const Expr& e : index) collect_vars(e, vars);
+    for (std::size_t d = 0; d < rank(); ++d)
+      if (!takes_axis(a, d)) collect_vars(a.index[d], vars);
     std::erase_if(vars, [&](const std::string& v) { return !before_.has_iname(v); });
     return vars;
+  }
+
+  /// Whether the subscript may be any of its axis.
+  static bool takes_axis(const BufferedAccess& a, std::size_t d) {
+    return !to_map({a.index[d]}, a.place.inames);
   }
 
   void check_sweep() {
@@ -171,7 +180,7 @@ class BufferArray {
       });
     for (const std::string& i : sweep_) common_.erase(i);
     for (const BufferedAccess& a : all_)
-      for (const std::string& i : inames_in(a.index))
+      for (const std::string& i : inames_in(a))
         if (!sweep_.count(i) && !common_.count(i))
           refuse(
               "not-swept", a.at,
@@ -183,15 +192,21 @@ class BufferArray {
   // ---- The meaning of the expressions.
 
   void check_expressions() const {
-    if (o_.proof == Proof::LeftOut) return;
+    if (o_.proof == Proof::LeftOut || o_.updates) return;
     if (!o_.store && !writes_.empty())
       refuse("lost-store", at(), "without a store, what `{}` writes to `{}` would be lost",
              before_.instructions[writes_[0].insn]->id, array_);
+    const bool written_first = !reads_ && std::all_of(writes_.begin(), writes_.end(),
+                                                      [](const auto& w) { return w.exact; });
+    if (!o_.init && (!written_first || o_.fetch_bounding_box))
+      refuse("undefined-buffer", at(),
+             "without init_expression, elements of the buffer of `{}` would be {} before they are "
+             "written",
+             array_, reads_ ? "read" : "stored");
     const bool plain_init = !o_.init_expression || element_of(o_.init_expression, "base");
     const bool plain_store = !o_.store_expression || element_of(o_.store_expression, "buffer");
     if (plain_init && plain_store) return;
-    if (plain_store && !reads_ &&
-        std::all_of(writes_.begin(), writes_.end(), [](const auto& w) { return w.exact; }))
+    if (plain_store && written_first)
       return;  // every element of the buffer is written before it is stored
     if (accumulates(NaryOp::Add, 0) || accumulates(NaryOp::Mul, 1)) return;
     refuse(
@@ -245,10 +260,49 @@ class BufferArray {
     std::vector<Map> maps;
     LoopJoiner loops(before_);
     for (const BufferedAccess& a : accesses)
-      maps.push_back(*elements_at(before_, loops, a.place, a.index, {nest.begin(), nest.end()}));
+      maps.push_back(elements_of(a, loops, {nest.begin(), nest.end()}));
     std::vector<std::string> names;
     for (std::size_t d = 0; d < rank(); ++d) names.push_back(fmt::format("axis {}", d));
     return footprint(before_, maps, names, {nest.begin(), nest.end()}, at(), array_);
+  }
+
+  Map elements_of(const BufferedAccess& a, LoopJoiner& loops,
+                  const std::vector<std::string>& outer) const {
+    Exprs index = a.index, within;
+    std::vector<std::string> axes;
+    for (std::size_t d = 0; d < rank(); ++d) {
+      axes.push_back(fmt::format("axis_{}", d));
+      if (!takes_axis(a, d)) continue;
+      index[d] = lit(0);
+      within.push_back(Expr(Compare{CompareOp::Ge, var(axes[d]), lit(0)}));
+      within.push_back(Expr(Compare{CompareOp::Lt, var(axes[d]), extent(d)}));
+    }
+    const bool anywhere =
+        rank() > 0 && within.size() == 2 * rank();  // whatever instances there are
+    Map out = anywhere ? universal_map(a.place.inames, axes)
+                       : *elements_at(before_, loops, a.place, index, outer);
+    if (within.empty()) return out;
+    for (std::size_t d = 0; d < rank() && !anywhere; ++d) {
+      if (!takes_axis(a, d)) continue;
+      out = isl_map_project_out(out.take(), isl_dim_out, unsigned(d), 1);
+      out = isl_map_insert_dims(out.take(), isl_dim_out, unsigned(d), 1);
+    }
+    return isl_map_intersect_range(out.take(), to_condition(conjunction(within), axes)->take());
+  }
+
+  /// The extent of an axis of the array, which has to be affine.
+  Expr extent(std::size_t d) const {
+    const std::optional<Exprs>* shape = nullptr;
+    if (const Argument* a = before_.find_arg(array_)) shape = &a->shape;
+    if (const Temporary* t = before_.find_temporary(array_)) shape = &t->shape;
+    ensure(shape && *shape, "the shape of an array with whole axes in a buffer is known");
+    const Expr& e = (**shape).at(d);
+    if (!to_map({e}, {}))
+      refuse("non-affine-argument", at(),
+             "extent `{}` of `{}` is not a sum of parameters, so that the size of a copy is not "
+             "known",
+             to_string(e), array_);
+    return e;
   }
 
   void find_nests() {
@@ -259,12 +313,21 @@ class BufferArray {
     const bool scalar = std::all_of(f.axes.begin(), f.axes.end(),
                                     [](const FootprintAxis& a) { return a.trivial(); });
     const bool untagged = o_.default_tag && !staging_tag(o_.default_tag, false, at());
-    space_ = staging_space(before_, o_.temporary_scope, places, needed, sweep_, untagged || scalar,
-                           at());
+    space_ = staging_space(before_, o_.temporary_scope, places, o_.updates ? common_ : needed,
+                           sweep_, untagged || scalar, at());
     for (const Place& p : places) items_ = items_ || !work_items_of(before_, p).empty();
     for (const std::string& i : common_parallel(before_, places, own_copies(space_)))
       if (common_.count(i)) needed.insert(i);
-    nests_ = sites_.nests(all_[0].insn, all_[0].place, needed, sweep_, common_);
+    const auto nests = [&](const std::set<std::string>& inames) {
+      return sites_.nests(all_[0].insn, all_[0].place, inames, sweep_, common_);
+    };
+    nests_ = nests(needed);
+    if (!o_.updates) return;
+    // Loops around that are to become parallel later have a copy in each iteration already, unless
+    // they can only be inside of those over which it is kept.
+    std::reverse(nests_.begin(), nests_.end());
+    const auto all = nests(common_);
+    nests_.insert(nests_.begin(), all.begin(), all.end());
   }
 
   // ---- Building.
@@ -282,12 +345,15 @@ class BufferArray {
     replace_accesses(f, buffer);
 
     std::vector<StandIn> stand_ins;
-    const Move init = add_loops(f, f.points, nest, "init", taken);
-    const Expr from = element(array_, init.place);
-    const Expr start = o_.init_expression ? substitute(o_.init_expression, {{"base", from}}) : from;
-    const InsnPtr load_insn =
-        instruction(init, "init_" + array_, element(buffer, init.slot), start);
-    add_stand_ins(stand_ins, *load_insn, nest, init, all_);
+    InsnPtr load_insn;
+    if (o_.init) {
+      const Move init = add_loops(f, f.points, nest, "init", taken);
+      const Expr from = element(array_, init.place);
+      const Expr start =
+          o_.init_expression ? substitute(o_.init_expression, {{"base", from}}) : from;
+      load_insn = instruction(init, "init_" + array_, element(buffer, init.slot), start);
+      add_stand_ins(stand_ins, *load_insn, nest, init, all_);
+    }
 
     InsnPtr store_insn;
     if (o_.store && !writes_.empty()) {
@@ -297,11 +363,16 @@ class BufferArray {
                               ? substitute(o_.store_expression, {{"base", to}, {"buffer", value}})
                               : value;
       store_insn = instruction(store, "store_" + array_, to, result);
+      if (o_.updates)
+        store_insn = edit(store_insn, [&](Instruction& i) {
+          i.predicates.push_back(Expr(Compare{CompareOp::Ne, value, o_.init_expression}));
+          if (atomic_ || !nest.empty()) i.atomic = Atomicity::Update;
+        });
       add_stand_ins(stand_ins, *store_insn, nest, store, writes_);
     }
     auto& list = after_.instructions;
     if (store_insn) list.insert(list.begin() + std::ptrdiff_t(last), store_insn);
-    list.insert(list.begin() + std::ptrdiff_t(first), load_insn);
+    if (load_insn) list.insert(list.begin() + std::ptrdiff_t(first), load_insn);
     return staged(before_, after_, stand_ins, o_.proof);
   }
 
@@ -345,6 +416,8 @@ class BufferArray {
           if (!f.axes[d].trivial()) inside.push_back(relative_index((*index)[d], f.axes[d].base));
         return inside.empty() ? var(buffer, e.at()) : load(buffer, inside, e.at());
       });
+      if (o_.updates && space_ == AddressSpace::Local && insn->atomic == Atomicity::None)
+        insn = edit(insn, [](Instruction& i) { i.atomic = Atomicity::Update; });
     }
   }
 
@@ -448,7 +521,7 @@ class BufferArray {
   const Kernel& before_;
   std::set<std::string> sweep_, common_;
   std::vector<BufferedAccess> all_, writes_;
-  bool reads_ = false, items_ = false;
+  bool reads_ = false, items_ = false, atomic_ = false;
   AddressSpace space_ = AddressSpace::Auto;
   std::vector<std::set<std::string>> nests_;
   Kernel after_;
@@ -486,6 +559,7 @@ Kernel run_buffer_array(const Kernel& k, const Args& a) {
   o.buffer_inames = a.names("buffer_inames");
   o.init_expression = expression(a, "init_expression", {"base"});
   o.store_expression = expression(a, "store_expression", {"base", "buffer"});
+  o.init = !a.is_false("init_expression");
   o.store = !a.is_false("store_expression");
   o.within = Match::parse(a.str("within"), a.at());
   if (a.has("default_tag")) o.default_tag = a.str("default_tag");
@@ -525,7 +599,9 @@ between filling and storing.)",
                 .positional = true},
                {.name = "init_expression",
                 .kind = Kind::Any,
-                .help = "what the copy starts as, over `base`, the array's element",
+                .help =
+                    "what the copy starts as, over `base`, the array's element; false: nothing, "
+                    "where all that is stored is written before",
                 .fallback = "\"base\"",
                 .positional = true},
                {.name = "store_expression",

@@ -428,6 +428,8 @@ void CPrinter::for_loop(const Loop& x) {
   const bool varies = in_lanes_ && type.starts_with("varying");
   if (varies) varying_.insert(x.iname);
   const bool in_simd = in_simd_;
+  const std::set<std::string> own = own_;
+  if (!x.pragmas.empty()) own_.clear();
   ++loops_around_;
   std::set<std::string> changing{x.iname};
   if (helpers_.language() == Language::Cuda)
@@ -446,6 +448,7 @@ void CPrinter::for_loop(const Loop& x) {
   --loops_around_;
   expr_.set_changing(std::move(around));
   in_simd_ = in_simd;
+  own_ = own;
   if (varies) varying_.erase(x.iname);
 }
 
@@ -463,6 +466,8 @@ void CPrinter::statement(const Stmt& s) {
                [&](const Leave& x) { line(x.way == Leave::Way::Break ? "break;" : "continue;"); },
                [&](const Scope& x) {
                  if (x.pragmas == std::vector<std::string>{kParallel} && team_function(x)) return;
+                 const std::set<std::string> own = own_;
+                 if (!x.pragmas.empty()) own_.clear();
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  line("{");
                  ++depth_;
@@ -476,6 +481,7 @@ void CPrinter::statement(const Stmt& s) {
                  if (varies) varying_.erase(x.iname);
                  --depth_;
                  line("}");
+                 own_ = own;
                },
                [&](const Run& x) { run(x); }, [&](const Sync& x) { sync(x); },
                [&](const GroupCombine& x) { group_combine(x); },
@@ -507,6 +513,7 @@ bool CPrinter::takes_turns(const Block& block) const {
 }
 
 void CPrinter::declare(const Temporary& t, bool zero) {
+  own_.insert(t.name);
   if (checks_) declare_set(t);
   const Type of = expr_.type_of_name(t.name);
   const std::string type = type_name(of);

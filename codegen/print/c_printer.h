@@ -189,7 +189,8 @@ class CPrinter {
   Helpers helpers_;
   CExpr expr_;
   std::set<std::string> critical_;
-  std::set<std::string> aligned_;           // local arrays that vectors are read from or written to
+  std::set<std::string> own_;      // declared since the last loop began that several threads run
+  std::set<std::string> aligned_;  // local arrays that vectors are read from or written to
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;

@@ -79,7 +79,10 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
     return device_atomic(lhs, rhs);
   }
   if (insn.atomic == Atomicity::Update && !is_device(plan_.target)) {
-    const std::string pragma = dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
+    const bool by_one = std::all_of(lhs.begin(), lhs.end(),
+                                    [&](const Expr& l) { return own_.count(written_name(l)) > 0; });
+    const std::string pragma =
+        by_one ? "" : dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
     if (!pragma.empty()) line("#pragma " + pragma);
     if (several) return tuple(lhs, rhs, !pragma.empty());
   }

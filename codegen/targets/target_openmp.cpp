@@ -75,13 +75,19 @@ class OpenMPDialect : public Dialect {
 
   static Exprs with(Exprs limits, const Expr& condition, bool holds) {
     const auto* c = condition.as<Compare>();
-    if (!c) return limits;
+    if (!c || c->op == CompareOp::Ne || reads_data(condition)) return limits;
     const Expr more = index_sub(c->right, c->left), less = index_sub(c->left, c->right);
     const bool below = c->op == CompareOp::Lt || c->op == CompareOp::Le;
     if (below || c->op == CompareOp::Gt || c->op == CompareOp::Ge)
       limits.push_back(below == holds ? more : less);
     if (c->op == CompareOp::Eq && holds) limits.insert(limits.end(), {more, less});
     return limits;
+  }
+
+  static bool reads_data(const Expr& e) {
+    bool found = false;
+    walk(e, [&](const Expr& x) { return !(found = found || x.as<Load>()); });
+    return found;
   }
 
   /// A length that is a number, or at most one, may be cut off at the ends, as that of the last

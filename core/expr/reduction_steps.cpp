@@ -39,6 +39,8 @@ Expr extreme_value(const Type& t, bool least) {
   if (bits == 64) return least ? lit(0) : Expr(Cast{t, lit(-1)});
   const std::int64_t most = bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
   if (!least) return lit(most);
+  if (bits == 63)  // without its sign, the literal would not be one of the type
+    return Expr(Nary{NaryOp::Add, {lit(-most), lit(-1)}});
   return lit(is_unsigned(t.scalar) ? 0 : -most - 1);
 }
 

@@ -6,6 +6,23 @@
 #include "core/order/order.h"
 
 namespace moonloop {
+namespace {
+
+/// The names in the subscripts of an assignee, without those by which these are read from arrays.
+std::set<std::string> direct_numbers(const Expr& target) {
+  std::set<std::string> out;
+  const auto* element = target.as<Load>();
+  if (const auto* f = target.as<Field>()) return direct_numbers(f->base);
+  if (!element) return out;
+  for (const Expr& index : element->index)
+    walk(index, [&](const Expr& e) {
+      if (const auto* v = e.as<Var>()) out.insert(v->name);
+      return !e.as<Load>();
+    });
+  return out;
+}
+
+}  // namespace
 
 OwnCopies::OwnCopies(const Kernel& k) {
   for (const auto& [name, tag] : k.iname_tags)
@@ -19,10 +36,12 @@ OwnCopies::OwnCopies(const Kernel& k) {
       if (!private_.count(name)) continue;
       std::set<std::string> used;
       collect_vars(target, used);
+      const bool said = k.find_temporary(name)->space == AddressSpace::Private;
+      const std::set<std::string> numbers = said ? direct_numbers(expand_rules(k, target)) : used;
       for (const std::string& n : used) {
         if (!i->inames.count(n)) continue;
         if (lanes_.count(n)) shared_[n].insert(name);
-        if (is_work_item(k.tag(n))) items_.erase(name);
+        if (numbers.count(n) && is_work_item(k.tag(n))) items_.erase(name);
       }
     }
   share_by_pairs(k);

@@ -10,7 +10,8 @@
 namespace moonloop {
 
 /// Temporaries of which every member of a team has its own copy: `private` and `auto` ones, except
-/// those that a statement writes at a number of the team, which the team shares, or writes outside
+/// those that a statement writes at a number of the team (for `private` ones: not one by which the
+/// subscript is read from an array), which the team shares, or writes outside
 /// of the work-items together with a place that these share. All work-items (`l.N`, `l.auto`) have
 /// their own or share; for `ilp` and `vec` inames each decides for itself. One pass over the
 /// statements.

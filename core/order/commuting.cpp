@@ -200,6 +200,13 @@ bool CommutingUpdates::alike(const Instruction& a, const Instruction& b,
   return !x->operation.empty() && x->operation == y->operation && x->field == y->field;
 }
 
+std::string CommutingUpdates::operation_of(const Instruction& insn, const std::string& variable) {
+  static const std::set<std::string> kOperations{
+      "sum", "product", "min", "max", "chosen min", "chosen max", "and", "or", "&", "|", "^"};
+  const std::optional<Update>& u = update(insn, variable);
+  return u && u->field.empty() && kOperations.count(u->operation) ? u->operation : "";
+}
+
 bool CommutingUpdates::store_alike(const Instruction& a, const Instruction& b,
                                    const std::string& variable) {
   const auto stores = [&](const Instruction& i) {

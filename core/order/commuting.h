@@ -49,6 +49,10 @@ class CommutingUpdates {
   bool in_any_order(const Instruction& insn, const std::string& variable) {
     return update(insn, variable).has_value();
   }
+  /// What `insn` does to `variable`, where that is `a op e` with one operation: `sum`, `product`,
+  /// `min`, `max`, `chosen min`, `chosen max`, `and`, `or`, `&`, `|`, `^`; else empty. Claims do
+  /// not count.
+  std::string operation_of(const Instruction& insn, const std::string& variable);
 
  private:
   /// The effect of a statement on a variable.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/model/memo.h"
+#include "core/order/commuting.h"
 #include "core/order/counterexample.h"
 #include "core/order/order_reference.h"
 #include "core/order/question.h"
@@ -63,7 +64,11 @@ struct Placed {
 class StandInCheck {
  public:
   StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
-      : was_at_(ordered(before)), is_at_(ordered(after)), was_(*was_at_), is_(*is_at_) {
+      : was_at_(ordered(before)),
+        is_at_(ordered(after)),
+        was_(*was_at_),
+        is_(*is_at_),
+        commuting_(is_.order.kernel()) {
     for (const StandIn& s : all) {
       Placed p{&s,
                statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
@@ -110,6 +115,7 @@ class StandInCheck {
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and not a stand-in: it accesses only new variables
+      if (commute(at.insn, p.now, a.variable)) continue;
       Question q(Question::About::Others);
       q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
       q.statement(was_.order, w), q.statement(was_.order, p.served);
@@ -265,7 +271,7 @@ class StandInCheck {
     for (const Access& a : p.s->accesses)
       for (const Access& b : q.s->accesses) {
         if (a.variable != b.variable || (!a.write && !b.write)) continue;
-        if (are_apart(a.field, b.field)) continue;
+        if (are_apart(a.field, b.field) || commute(p.now, q.now, a.variable)) continue;
         Question question(Question::About::Two);
         question.statement(is_.order, p.now), question.statement(is_.order, q.now);
         question.statement(was_.order, p.served), question.statement(was_.order, q.served);
@@ -387,6 +393,12 @@ class StandInCheck {
     return out;
   }
 
+  /// Whether both are atomic updates that leave the same in either order.
+  bool commute(int s, int t, const std::string& variable) {
+    const RunOrder& o = is_.order;
+    return commuting_.commute(o.insn(s), o.insn(t), variable);
+  }
+
   /// Whether two fields of a record have nothing in common.
   static bool are_apart(const std::string& a, const std::string& b) {
     return !covers_field(a, b) && !covers_field(b, a);
@@ -451,6 +463,7 @@ class StandInCheck {
 
   std::shared_ptr<const Reference> was_at_, is_at_;
   const Reference &was_, &is_;
+  CommutingUpdates commuting_;
   std::vector<Placed> placed_;
 };
 

@@ -7,6 +7,7 @@ return setmetatable({
   pipeline = require "moonloop.pipeline",
   register_block = require "moonloop.register_block",
   repeat_until = require "moonloop.repeat_until",
+  scan = require "moonloop.scan",
   scan_in_blocks = require "moonloop.scan_in_blocks",
   skew = require "moonloop.skew",
   stage_in_local = require "moonloop.stage_in_local",

@@ -135,7 +135,7 @@ TEST_CASE("counts: every example does what it is said to do, as written and tran
   }
   CHECK(checked.exact > 300);
   CHECK(checked.footprints > 100);
-  CHECK(checked.bounds < 20);
+  CHECK(checked.bounds < 40);  // under conditions that are data
 }
 
 TEST_CASE("cli: show --what stats counts, with numbers for -p, and barriers with --target") {

@@ -15,6 +15,7 @@ inline const std::multimap<std::string, std::string> kRuns{
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel dgemm -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
     {"host/stencil.lua", "host/stencil.loop -p n=35 -p m=70 -p w=0.8"},
+    {"kmeans/kmeans.lua", "kmeans/kmeans.loop -p n=1003"},
     {"matmul/blocks.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/cpu.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/tiled.lua", "matmul/matmul.loop -p n=64"},

@@ -25,6 +25,7 @@
 #include "tests/differential/random_records.h"
 #include "tests/differential/random_scans.h"
 #include "tests/differential/random_storage.h"
+#include "tests/differential/random_updates.h"
 #include "transforms/registry.h"
 
 namespace moonloop::differential {
@@ -86,6 +87,7 @@ class Chain {
       pair_.result = std::move(next);
       pair_.steps.push_back(call);
     } catch (const Refused& e) {
+      if (std::getenv("MOONLOOP_VERBOSE")) fmt::print("-- {}\n", e.what());
       refused(call, e.diagnostic(), tally);
       if (print_kernel(k) != before) problem(call, "a refused step changed the kernel");
     } catch (const Error& e) {
@@ -194,11 +196,13 @@ Opening special(std::uint64_t seed, Random& random, const std::string& name,
          : choice < 16 ? "scans"
          : choice < 24 ? "claims"
          : choice < 34 ? "records"
+         : choice < 40 ? "updates"
                        : "plain";
   if (const char* only = std::getenv("MOONLOOP_KIND")) what = only;
   if (what == "fused") return random_fusion(random, name);
   if (what == "scans") return random_scans(random, name);
   if (what == "claims") return random_claims(random, name);
+  if (what == "updates") return random_updates(random, name);
   if (what == "records") return {with_reserved_names(seed, with_records(random, text)), {}};
   return {with_reserved_names(seed, with_layouts(seed, text)), {}};
 }

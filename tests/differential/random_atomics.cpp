@@ -37,7 +37,9 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
   const auto operand = [&](const std::string& e) { return rounds ? e : whole(e); };
   const auto added = [&] { return operand(small()); };
   const auto kind = [&](const char* commuting) { return rounds ? "at_none" : commuting; };
-  switch (random.below(parts.integers ? 15 : 11)) {
+  static constexpr int kCommuting[] = {0, 2, 3, 4, 5, 6, 11, 12, 13};
+  const int one = parts.operation % (parts.integers ? 9 : 6);
+  switch (parts.operation >= 0 ? kCommuting[one] : random.below(parts.integers ? 15 : 11)) {
     case 0:
     case 1:
       // Sums in float16 round too much to be compared.

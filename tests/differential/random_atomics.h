@@ -15,6 +15,7 @@ struct AtomicParts {
   std::string type;                                       // of the elements
   bool integers, half;                                    // half: float16
   bool mixed;                                             // types differ, and some may have no sign
+  int operation;                                          // 0 or more: the one of all that commute
   std::string iname;                                      // one that runs from 0
   std::function<std::string()> term;                      // reads neither `h` nor `d`
   std::function<std::string()> subscript;                 // within 3*n + 12

@@ -286,12 +286,16 @@ class KernelWriter {
 
   void add_atomic(const std::vector<Iname>& inames, const std::string& id,
                   const std::string& options) {
-    if (!has_atomics_) atomic_type_ = types_.next();
+    if (!has_atomics_) {
+      atomic_type_ = types_.next();
+      if (rare_.chance(60)) atomic_operation_ = rare_.below(18);
+    }
     has_atomics_ = true;
     const AtomicParts parts{atomic_type_,
                             integers_,
                             false,
                             types_.mixed(),
+                            atomic_operation_,
                             r_.pick(inames).name,
                             [&] { return element(inames); },
                             [&] { return subscript(inames); },
@@ -373,6 +377,7 @@ class KernelWriter {
   bool integers_ = false, has_rule_ = false, needs_counts_ = false, has_atomics_ = false;
   RandomTypes types_;
   std::string atomic_type_;
+  int atomic_operation_ = -1;  // of all updates
   std::vector<Iname> outer_;
   Random rare_{0};  // for later additions, so that kernels without them do not change
   std::vector<std::string> domains_, temporaries_, lines_;

@@ -19,6 +19,8 @@ class StepMaker {
     if (r_.chance(12))
       if (auto step = staging_step(r_, k_, device_ ? Flavour::Device : Flavour::Host))
         return *std::move(step);
+    if (r_.chance(6))
+      if (auto step = privatize()) return *std::move(step);
     if (device_ && r_.chance(45)) {  // typical for devices: split, tag, stage
       switch (r_.below(5)) {
         case 0: return tag();
@@ -355,6 +357,23 @@ class StepMaker {
     ValueDict options;
     if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
     return {"buffer_array", {text(array()), list(sweep())}, options};
+  }
+  /// Copies for the updates of one of them; nothing where there are none.
+  std::optional<Call> privatize() {
+    std::vector<const Instruction*> updates;
+    for (const InsnPtr& i : k_.instructions)
+      if (i->atomic == Atomicity::Update && !i->inames.empty()) updates.push_back(i.get());
+    if (updates.empty()) return {};
+    const Instruction& insn = *r_.pick(updates);
+    std::vector<std::string> over;
+    for (const std::string& i : insn.inames)
+      if (r_.chance(60)) over.push_back(i);
+    if (over.empty()) over.push_back(*insn.inames.begin());
+    ValueDict options;
+    if (r_.chance(40)) options.emplace_back("within", text("id:" + insn.id));
+    if (r_.chance(40))
+      options.emplace_back("temporary_scope", text(r_.pick({"private", "local", "global"})));
+    return Call{"privatize_updates", {text(written_name(insn.lhs[0])), list(over)}, options};
   }
   /// The inames of reductions, each with the others of its own.
   std::vector<std::vector<std::string>> reductions() const {

@@ -307,6 +307,35 @@ e[j] = e[j] + 2  {id=two}
         }) == "no selected access of `e` is in the loop `j` [unused-sweep]");
 }
 
+TEST_CASE("buffer_array: a buffer that begins as nothing") {
+  const auto made = [](const std::string& statement, const ValueDict& options = {}) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, m: int32, a: float64[n, m], c: inout float64[n, m])\n"
+        "domain {[i, j]: 0 <= i < n and 0 <= j < m}\n" +
+        statement + "  {id=put}\n");
+    return std::pair(
+        k, apply(k, "buffer_array", {text("c"), text("j"), Value{false}, text("buffer")}, options));
+  };
+  const auto [before, k] = made("c[i, j] = 2*a[i, j]");
+  CHECK(tree(k) == "for i\n  for j\n    put\n  for c_store_1\n    store_c\n");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+  CHECK(refusal([&] { made("c[i, j] = c[i, j] + 1"); }) ==
+        "without init_expression, elements of the buffer of `c` would be read before they are "
+        "written [undefined-buffer]");
+  const std::string stored =
+      "without init_expression, elements of the buffer of `c` would be stored before they are "
+      "written [undefined-buffer]";
+  const Kernel some =
+      parsed(R"(kernel f(n: int32, m: int32, a: float64[n, m], c: inout float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i, j] = 1  {id=put, if=a[i, j] > 1}
+)");
+  CHECK(refusal([&] {
+          apply(some, "buffer_array", {text("c"), text("j"), Value{false}, text("buffer")});
+        }) == stored);
+  CHECK(refusal([&] { made("c[i, j] = 1", {{"fetch_bounding_box", flag(true)}}); }) == stored);
+}
+
 TEST_CASE("buffer_array: parts of arrays and accesses of another rank") {
   const Kernel rank = parsed(R"(kernel s(n: int32, a: float64[n, n], c: float64[n])
 domain {[i]: 0 <= i < n}

@@ -1,0 +1,223 @@
+"""Scans and histograms on a GPU: Moonloop's CUDA beside CuPy and PyTorch, in one run.
+
+    scans.py [--moonloop M] [--sizes 16,20,24,28] [--only scan_float32,histogram] [--limit S]
+             [--set KEY=VALUE]... [-o F.json]
+
+needs a machine with an NVIDIA GPU and Python with NumPy; a peer that is not installed is named and has no
+figures. Inputs and results are on the device; Moonloop's times are those of `run --time`, the peers' by CUDA
+events, medians after a warm-up. Terms of scans are 1 and -1, so that all sums are exact, and each result is
+compared with NumPy's. The ratio is the time of the fastest peer over Moonloop's. The file is written anew after
+each row; rows for which the time (`--limit`, seconds) does not suffice are named.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+TYPES = ("float32", "float64", "int32")
+BINS = (16, 256, 4096, 1 << 20)
+COUNT = 1 << 26  # numbers in a histogram
+RUNS, LEAST = 20, 3
+
+
+class Cupy:
+    def __init__(self):
+        import cupy
+        self.xp = cupy
+
+    def times(self, work):
+        event = self.xp.cuda.Event
+        for _ in range(LEAST):
+            work()
+        out = []
+        for _ in range(RUNS):
+            start, end = event(), event()
+            start.record()
+            work()
+            end.record()
+            end.synchronize()
+            out.append(self.xp.cuda.get_elapsed_time(start, end)*1e-3)
+        return statistics.median(out)
+
+    def given(self, x):
+        return self.xp.asarray(x)
+
+    def back(self, y):
+        return self.xp.asnumpy(y)
+
+    def scan(self, x):
+        y = self.xp.empty_like(x)
+        return lambda: self.xp.cumsum(x, out=y)
+
+    def histogram(self, x, bins):
+        return lambda: self.xp.bincount(x, minlength=bins)
+
+    def done(self):
+        self.xp.get_default_memory_pool().free_all_blocks()
+
+
+class Torch:
+    def __init__(self):
+        import torch
+        if not torch.cuda.is_available():
+            raise ImportError("PyTorch finds no GPU")
+        self.torch = torch
+
+    def times(self, work):
+        event = lambda: self.torch.cuda.Event(enable_timing=True)
+        for _ in range(LEAST):
+            work()
+        out = []
+        for _ in range(RUNS):
+            start, end = event(), event()
+            start.record()
+            work()
+            end.record()
+            end.synchronize()
+            out.append(start.elapsed_time(end)*1e-3)
+        return statistics.median(out)
+
+    def given(self, x):
+        return self.torch.from_numpy(x).cuda()
+
+    def back(self, y):
+        return y.cpu().numpy()
+
+    def scan(self, x):
+        y = self.torch.empty_like(x)
+        return lambda: self.torch.cumsum(x, 0, dtype=x.dtype, out=y)
+
+    def histogram(self, x, bins):
+        return lambda: self.torch.bincount(x, minlength=bins)
+
+    def done(self):
+        self.torch.cuda.empty_cache()
+
+
+def ours(o, file, kernel, x, sizes, options, folder):
+    """Seconds of a run and the result."""
+    numpy.save(folder / "x.npy", x)
+    path = HERE / "gpu_kernels" / file
+    argv = [o.moonloop, "run", f"{path}.loop", "-t", f"{path}.lua", "--kernel", kernel, "--target", "cuda",
+            "--time", "--json", "--quiet", "--no-db", "--in", f"x={folder / 'x.npy'}", "--out",
+            f"y={folder / 'y.npy'}"]
+    for name, value in sizes.items():
+        argv += ["-p", f"{name}={value}"]
+    for setting in [*options, *o.set]:
+        argv += ["--set", setting]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip()[:2000])
+    return json.loads(done.stdout)["time"]["median"], numpy.load(folder / "y.npy")
+
+
+def rows(o):
+    random = numpy.random.default_rng(1)
+    for kind in TYPES:
+        for size in o.sizes:
+            def terms(kind=kind, size=size):
+                x = (random.integers(0, 2, 1 << size, dtype=numpy.int8)*2 - 1).astype(kind)
+                return x, numpy.cumsum(x, dtype=kind)
+            moved = 2*(1 << size)*numpy.dtype(kind).itemsize
+            yield {"kernel": f"scan_{kind}", "file": "scan", "size": f"2^{size}", "bytes": moved}, terms, 1 << size, 0
+    for bins in BINS:
+        for equal in (False, True):
+            def numbers(bins=bins, equal=equal):
+                x = random.integers(0, bins, COUNT, dtype=numpy.int32)
+                if equal:
+                    x[:] = bins//2
+                return x, numpy.bincount(x, minlength=bins)
+            what = f"{bins} bins, {'all equal' if equal else 'uniform'}"
+            yield {"kernel": "histogram", "file": "histogram", "size": what, "bytes": 4*COUNT}, numbers, COUNT, bins
+
+
+def measure(o, row, data, n, bins, peers, folder):
+    x, wanted = data()
+    wrong = []
+    try:
+        options = [f"bins={bins}"] if bins else []
+        row["moonloop"], y = ours(o, row["file"], row["kernel"], x, {"n": n}, options, folder)
+        if not numpy.array_equal(y, wanted):
+            wrong.append("moonloop")
+    except (RuntimeError, OSError) as e:
+        row["failure"] = str(e)
+    for name, peer in peers.items():
+        try:
+            given = peer.given(x)
+            work = peer.histogram(given, bins) if bins else peer.scan(given)
+            if not numpy.array_equal(peer.back(work()), wanted):
+                wrong.append(name)
+            row[name] = peer.times(work)
+            del work, given
+            peer.done()
+        except Exception as e:  # of any kind that a peer has
+            row[name] = f"{type(e).__name__}: {e}"[:300]
+    if wrong:
+        row["wrong"] = wrong
+    known = [row[p] for p in peers if isinstance(row.get(p), float)]
+    if known and "moonloop" in row:
+        row["ratio"] = min(known)/row["moonloop"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    there = [p for p in (HERE.parent / "build-static" / "moonloop", HERE.parent / "build" / "moonloop") if p.exists()]
+    parser.add_argument("--moonloop", type=pathlib.Path, default=there[0] if there else None)
+    parser.add_argument("--sizes", default="16,18,20,22,24,26,28", help="of scans, as powers of two")
+    parser.add_argument("--only", help="kernels, with commas between them")
+    parser.add_argument("--limit", type=float, default=280, help="seconds for all rows")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE for the scripts: items, each, share")
+    parser.add_argument("-o", "--output", type=pathlib.Path, help="a file for the figures, as JSON")
+    o = parser.parse_args()
+    if not o.moonloop:
+        parser.error("no binary; give one with --moonloop")
+    o.moonloop, o.sizes = o.moonloop.resolve(), [int(s) for s in o.sizes.split(",")]
+    begin = time.monotonic()
+    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                            capture_output=True, text=True, check=False).stdout.strip()
+    result, peers = {"date": str(datetime.date.today()), "device": device, "peers": {}, "rows": []}, {}
+    for name, make in (("cupy", Cupy), ("torch", Torch)):
+        try:
+            peers[name] = make()
+            result["peers"][name] = (peers[name].xp if name == "cupy" else peers[name].torch).__version__
+        except ImportError as e:
+            result["peers"][name] = f"not there: {e}"
+        print(f"{name}: {result['peers'][name]}", file=sys.stderr, flush=True)
+    shared = pathlib.Path("/dev/shm")
+    print(f"{result['date']}, {device}; `./dev bench scans`\n\n| kernel | size | Moonloop, us | " +
+          "".join(f"{p}, us | " for p in peers) + "ratio | Moonloop, TB/s |\n" + "|---"*(len(peers) + 5) + "|",
+          flush=True)
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        for row, data, n, bins in rows(o):
+            if o.only and row["kernel"] not in o.only.split(","):
+                continue
+            if time.monotonic() - begin > o.limit:
+                row["failure"] = "no time was left"
+            else:
+                measure(o, row, data, n, bins, peers, pathlib.Path(folder))
+            result["rows"].append(row)
+            cell = lambda v: f"{v*1e6:.1f}" if isinstance(v, float) else ""
+            rate = f"{row['bytes']/row['moonloop']/1e12:.2f}" if "moonloop" in row else ""
+            print(f"| `{row['kernel']}` | {row['size']} | {cell(row.get('moonloop'))} | " +
+                  "".join(f"{cell(row.get(p))} | " for p in peers) +
+                  f"{row.get('ratio', math.nan):.2f} | {rate} |", flush=True)
+            for what in ("failure", "wrong"):
+                if what in row:
+                    print(f"{row['kernel']}, {row['size']}: {what}: {row[what]}", file=sys.stderr, flush=True)
+            if o.output:
+                o.output.write_text(json.dumps(result, indent=1) + "\n")
+    return 1 if any("failure" in r or "wrong" in r for r in result["rows"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

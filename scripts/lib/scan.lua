@@ -1,0 +1,99 @@
+local lp = require "moonloop"
+local support = require "moonloop.support"
+local divided = require "moonloop.divided_scan"
+
+-- The iterations of that loop add their terms to what the one before had.
+local function in_order(knl, id, iname)
+  return lp.realize_reduction(knl, "id:" .. id,
+                              {force_scan = true, force_outer_iname_for_scan = iname})
+end
+
+-- Terms and results of the part `d` of a scan are in local memory while its work-items, whose
+-- loops are those of `w`, use them, so that neighbouring ones read and write neighbouring elements.
+local function staged(knl, d, w)
+  local uses = ("id:%s or id:%s"):format(w.part, d.id)
+  for _, array in ipairs(divided.arrays_in(divided.instruction(knl, w.part).rhs)) do
+    -- Those whose subscripts are not affine are read where they are.
+    knl = lp.attempt(lp.add_prefetch, knl, array, {w.part_loop, w.terms, w.block, w.item, w.own},
+                     {within = uses, temporary_address_space = "local", default_tag = "l.auto"})
+          or knl
+  end
+  local results = divided.instruction(knl, d.id).writes[1]
+  return lp.buffer_array(knl, results, {w.block, w.item},
+                         {within = "id:" .. d.id, init_expression = false,
+                          temporary_scope = "local", default_tag = "l.auto",
+                          temporary_name = divided.fresh(knl, d.id .. "_results")})
+end
+
+-- Each work-item of a group has `each` elements of a block: the sums of these are scanned in steps
+-- by the group, and each work-item goes on from there through its own.
+local function in_group(knl, d, each, tag, stages)
+  local w
+  knl, w = divided.divide(knl, d.id, d.item, d.own, each, "local", d.first)
+  if stages then knl = staged(knl, d, w) end
+  knl = lp.tag_inames(knl, {[w.start_loop] = tag})
+  knl = in_order(knl, w.start, w.start_loop)
+  knl = in_order(knl, d.id, w.item)
+  return lp.tag_inames(knl, {[w.part_loop] = tag, [w.block] = tag})
+end
+
+--- Computes the sums of all beginnings of an array with all groups of a device.
+---
+---     for i: y[i] = sum(j, x[j]) with j <= i    becomes    for blocks, in parallel: sum each block
+---                                                          in one group: scan these sums
+---                                                          for blocks, in parallel: scan each one,
+---                                                            from the sum of those before
+---
+--- For sums, products, minima and maxima; `j < i`, without the iteration's own term, too. Each
+--- block of `items*each` elements is read coalesced into local memory, scanned there by the
+--- work-items of a group, and written coalesced: the array is read twice and written once. The one
+--- group in between walks over 1024*`each` blocks at a time. Loops around stay around all phases.
+---
+--- An odd number for `each` keeps work-items out of each other's way in the banks of local memory,
+--- of which a group has 2*`items*each` elements. For targets without groups: `scan_in_blocks`.
+---
+--- Refuses what `scan_in_blocks` refuses: instructions without exactly one reduction of one value,
+--- and reductions whose terms are not those of the iteration before and some more.
+---
+--- Source: Sengupta, Harris, Zhang, Owens, "Scan primitives for GPU computing" (2007).
+---
+--- @param id (string, required): the instruction
+--- @param iname (string, required): the loop whose iterations have more and more terms
+--- @option items (integer, default 256): work-items of a group, a power of two
+--- @option each (integer, default 9): elements of each
+--- @option start_items (integer, default 1024): work-items of the one group that scans the sums
+--- @option group_tag (string, default "g.0"): tag of the loops over blocks
+--- @option item_tag (string, default "l.0"): tag of the loops over work-items
+--- @return kernel (kernel): the kernel in three phases
+--- @example
+---     kernel scan(n: int32, x: in float32[n], y: out float32[n])
+---     domain {[i]: 0 <= i < n}
+---     domain {[j]: 0 <= j <= i}
+---     y[i] = sum(j, x[j])   {id=add}
+---
+---     local lib = require "moonloop.lib"
+---     knl = lib.scan(knl, "add", "i")
+local function scan(knl, id, iname, options)
+  local insn = divided.checked("scan", knl, id, iname)
+  options = support.options("scan", 4, options, "items, each, start_items, group_tag, item_tag")
+  local items = support.integer("scan", 4, options.items or 256, 2)
+  local each = support.integer("scan", 4, options.each or 9, 2)
+  local tag, group = options.item_tag or "l.0", options.group_tag or "g.0"
+  support.string("scan", 4, tag)
+  support.string("scan", 4, group)
+  local wide = support.integer("scan", 4, options.start_items or 1024, 2)
+
+  local device, one
+  knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global", nil, {0, 1})
+  knl, one = divided.divide(knl, device.start, device.start_loop, device.parts, wide*each,
+                            "global")
+  knl = in_group(knl, one, each, tag, false)
+  knl = in_order(knl, one.start, one.start_loop)
+  knl = in_group(knl, device, each, tag, true)
+  knl = lp.split_iname(knl, device.terms, items, {inner_tag = tag})
+  knl = lp.split_iname(knl, one.terms, wide, {inner_tag = tag})
+  if device.part_loop then knl = lp.tag_inames(knl, {[device.part_loop] = group}) end
+  return lp.tag_inames(knl, {[device.block] = group})
+end
+
+return scan
