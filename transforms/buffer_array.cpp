@@ -161,9 +161,14 @@ class BufferArray {
     return vars;
   }
 
-  /// Whether the subscript may be any of its axis.
-  static bool takes_axis(const BufferedAccess& a, std::size_t d) {
-    return !to_map({a.index[d]}, a.place.inames);
+  /// Whether the subscript is data, so that it may be any of its axis.
+  bool takes_axis(const BufferedAccess& a, std::size_t d) const {
+    if (!o_.whole_axes) return false;
+    std::set<std::string> vars;
+    collect_vars(a.index[d], vars);
+    return !to_map({a.index[d]}, a.place.inames) ||
+           std::any_of(vars.begin(), vars.end(),
+                       [&](const std::string& v) { return before_.find_temporary(v) != nullptr; });
   }
 
   void check_sweep() {

@@ -149,6 +149,14 @@ low[i + j] = low[i + j] + x[i, 2]          {id=sum, atomic, inames=i:j}
   CHECK(kept.find_insn("init_h")->inames == std::set<std::string>{"i_outer", "h_init_0"});
   for (const Params& p : kSizes) CHECK(same_values(inner, kept, p));
 
+  // A subscript that is computed before.
+  const Kernel computed = in_parts(
+      "<int32> at = d[i] + 1      {id=place}\n"
+      "h[at] = h[at] + x[i]       {id=add, atomic}\n");
+  const Kernel by_place = apply(computed, "privatize_updates", {text("h"), text("i_inner")});
+  CHECK(to_string(*by_place.find_temporary("h_own")->shape) == "8");
+  for (const Params& p : kSizes) CHECK(same_values(computed, by_place, p));
+
   // Loops whose bounds are data.
   const Kernel rows = parsed(R"(
 kernel rows(n: int32, m: int32, start: in int32[n + 1], d: in int32[4], h: inout int32[8])
