@@ -349,6 +349,12 @@ class Keeping : public OutputArguments {
     const sem::Symbol& s = symbol.GetUltimate();
     const auto type = ev::DynamicType::From(s);
     if (sem::IsNamedConstant(s)) return constant(local, s);
+    if (const auto kind = s.owner().kind();
+        s.Rank() == 0 && type && type->category() == TypeCategory::Integer &&
+        (kind == sem::Scope::Kind::Forall || kind == sem::Scope::Kind::ImpliedDos)) {
+      inner_.emplace(local, fmt::format("integer({})", type->kind()));
+      return;
+    }
     if (const auto it = moved_.boxes.find(&s); it != moved_.boxes.end()) {
       *it->second.changed = *it->second.changed || assigned_.contains(&s) || changed_.contains(&s);
       return box(it->second);
@@ -426,6 +432,8 @@ class Keeping : public OutputArguments {
 
   OutputStatement done(std::string text, const std::optional<fp::Label>& format) {
     check_names();
+    for (const auto& [name, type] : inner_)
+      if (!named_.contains(name)) constants_ += type + " :: " + name + "\n  ";
     for (const auto& [module, names] : used_) {
       if (module == output_.module) continue;
       for (const std::string& n : names)
@@ -447,6 +455,7 @@ class Keeping : public OutputArguments {
     return out;
   }
 
+  std::map<std::string, std::string> inner_;  // types of the variables of `forall`, no arguments
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
   std::set<const sem::Symbol*> changed_;  // in boxes, which get other memory
   std::shared_ptr<const Effects> effects_;

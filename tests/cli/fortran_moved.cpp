@@ -369,7 +369,7 @@ contains
   subroutine step(n, x)
     integer, intent(in) :: n
     real(8), intent(inout) :: x(n)
-    integer :: i
+    integer :: i, q
     do i = 1, n
       u(i) = 0.5d0*u(i) + x(i)
     end do
@@ -382,6 +382,12 @@ contains
     if (size(r%part) > 3 .and. associated(p, pool(5:8))) x(1) = x(1) + p(2) + r%view(1)
     r%n = r%n + size(u)
     calls = calls + 1
+    do i = 1, 2
+      forall (q = 1:n) x(q) = 0.5d0*x(q) + u(q)
+    end do
+    do q = 1, n
+      x(q) = x(q) + 1
+    end do
   end subroutine
   subroutine gives(n, x)
     integer, intent(in) :: n
@@ -440,7 +446,7 @@ end program
   CHECK(has(f.read("k.c"), "passed[i - passed_lower1"));
   const Outcome shown = tool("show k.f90 --what imports", f.str());
   CHECK_MESSAGE(
-      has(shown.out, "k.f90:49:5: the call of `elsewhere`, which may give `u` other memory"),
+      has(shown.out, "k.f90:55:5: the call of `elsewhere`, which may give `u` other memory"),
       shown.out);
 }
 

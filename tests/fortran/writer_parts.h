@@ -177,7 +177,7 @@ inline const Lines kState{
     "tk%pairs(2:)%one = 0.5d0*tk%pairs(:3)%one + @r/8",
     "tk%inner%two = mod(abs(@k), 9)",
     "rows(@i, :) = 0.5d0*rows(:, @i) + hp(1:)/8",
-    "rows = 0.5d0*rows + hq/4",
+    "rows(:, :) = 0.5d0*rows + hq/4",
     "where (tk%level > @r) tk%level = 0.5d0*tk%level",
     "where (hq > rows) rows = 0.5d0*hq",
     "t = sum(hp)/(2*n) + maxval(hq)/4",
