@@ -766,7 +766,7 @@ class LoopMaker {
   std::optional<HardwareConflicts> hardware_conflicts_;  // on a device
   int launch_ = -1;                                      // the kernel at hand
   Guards guards_;
-  std::shared_ptr<Copies> last_;                         // of the last loop written out
+  std::shared_ptr<Copies> last_;  // of the last loop written out
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
   std::vector<Set> slabs_;
   CountedValues counted_;

@@ -386,7 +386,7 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& e
     const auto stride = as_int(strides[i]);
     const Expr at = is_index(index[i]) ? fold_index(index[i]) : index[i];
     const bool narrow = plan_.outline || !wide || !is_index(at) ||
-        fits_below(at, i < extents.size() ? extents[i] : Expr());
+                        fits_below(at, i < extents.size() ? extents[i] : Expr());
     if (!wide || (stride == 1 && narrow)) {
       terms.push_back(index_mul(strides[i], at));
       continue;

@@ -4,8 +4,8 @@
 #include "core/infer/program_points.h"
 #include "core/model/external.h"
 #include "core/order/legality.h"
-#include "core/order/plain_flow.h"
 #include "core/order/order_reference.h"
+#include "core/order/plain_flow.h"
 #include "core/order/question.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
@@ -91,8 +91,7 @@ class DefinedReads {
     if (!exact) return false;
     for (const AccessAt& w : all) {
       if (!r_.at(w).write) continue;
-      const auto pairs =
-          plain_flow(o_, r_.variables, w.insn, r_.at(w), read.insn, r_.at(read), {});
+      const auto pairs = plain_flow(o_, r_.variables, w.insn, r_.at(w), read.insn, r_.at(read), {});
       if (!pairs) continue;
       left = without_reached(left, *pairs);
       if (yes(isl_set_plain_is_empty(left.get()))) return true;
