@@ -115,8 +115,9 @@ class RoundUp {
   }
 
   InsnPtr in_rounded(const InsnPtr& insn) {
-    const std::set<std::string> reduced =
-        insn->rhs ? reduction_inames(k_, insn->rhs) : std::set<std::string>();
+    std::set<std::string> reduced;
+    for (const Exprs& all : {insn->lhs, insn->predicates, insn->rhs ? Exprs{insn->rhs} : Exprs()})
+      for (const Expr& e : all) reduced.merge(reduction_inames(k_, e));
     const auto concerned = [&](const std::set<std::string>& inames) {
       return std::any_of(inames.begin(), inames.end(),
                          [&](const std::string& i) { return is_rounded(i); });
@@ -133,15 +134,26 @@ class RoundUp {
       std::set<std::string> rounded;
       for (const auto& [iname, multiple] : multiples_) rounded.insert(iname);
       GuardedTerms terms(*typed_, out_, std::move(rounded));
-      changed.rhs = replace_reductions(
-          expand_rules(k_, insn->rhs),
-          [&](const Reduce& r, const Span& at, const Exprs& needed) -> std::optional<Expr> {
-            return in_blocks_of(*insn, terms, {Expr(r, at)}, at, needed, condition);
-          },
-          [&](const Exprs& sums, const Span& at, const Exprs& needed) -> std::optional<Expr> {
-            if (!condition || !same_types(*insn, sums)) return std::nullopt;
-            return in_blocks_of(*insn, terms, sums, at, needed, condition);
-          });
+      const auto guard = [&](Expr& e) {  // a subscript or a condition
+        e = replace_reductions(expand_rules(k_, e),
+                               [&](const Reduce& r, const Span& at, const Exprs&) {
+                                 return std::optional(terms.guarded(*insn, r, std::nullopt, at));
+                               });
+      };
+      for (Expr& e : changed.predicates) guard(e);
+      for (Expr& e : changed.lhs)
+        e = map_children(e, [&](Expr index) { return guard(index), index; });
+      predicates_ = changed.predicates;
+      if (insn->rhs)
+        changed.rhs = replace_reductions(
+            expand_rules(k_, insn->rhs),
+            [&](const Reduce& r, const Span& at, const Exprs& needed) -> std::optional<Expr> {
+              return in_blocks_of(*insn, terms, {Expr(r, at)}, at, needed, condition);
+            },
+            [&](const Exprs& sums, const Span& at, const Exprs& needed) -> std::optional<Expr> {
+              if (!condition || !same_types(*insn, sums)) return std::nullopt;
+              return in_blocks_of(*insn, terms, sums, at, needed, condition);
+            });
     }
     changed.predicates.insert(changed.predicates.begin(), conditions.begin(), conditions.end());
     return std::make_shared<const Instruction>(std::move(changed));
@@ -213,7 +225,7 @@ class RoundUp {
     before.id = fresh_id(insn.id + "_sum");
     before.lhs = {var(t.name, at)};
     before.rhs = sum;
-    before.predicates = insn.predicates;
+    before.predicates = predicates_;
     before.predicates.insert(before.predicates.end(), needed.begin(), needed.end());
     if (any_reads(before.predicates))
       before.predicates.insert(before.predicates.begin(), condition);
@@ -241,6 +253,7 @@ class RoundUp {
   const std::map<std::string, std::int64_t>& multiples_;
   const Kernel* typed_ = nullptr;
   std::vector<InsnPtr> before_;  // of the current instruction
+  Exprs predicates_;             // of that one, with the terms of their reductions guarded
   std::set<std::string> ids_;
 };
 

@@ -261,3 +261,19 @@ TEST_CASE("round_up: a loop that never runs keeps the bounds of loops in it") {
   const Kernel out = apply(round_up(k, {{"i", 1}}), "split_iname", {text("k"), number(2)});
   CHECK(same_values(k, out, {{"n", 5}}));
 }
+
+TEST_CASE("round_up: reductions in conditions and subscripts add nothing either") {
+  // In the first iteration of `i` the least of no elements is infinite.
+  const Kernel asks = parsed(
+      "kernel asks(n: int32, m: int32, a: float32[n + 1], p: float32[n + 1], at: int32[n + 1],\n"
+      "            q: inout float32[n + 1, n + 1])\n"
+      "domain {[i, j]: 0 <= i, j < n}\ndomain {[l]: 0 <= l < i}\ndomain {[k]: 0 <= k < j}\n"
+      "q[i, j] = q[i, j] + 1  {if=reduce(min, l, a[j]) < p[i] + 1, id=least}\n");
+  check_same(asks, {{"i", 5}, {"l", 5}});
+  check_same(asks, {{"l", 3}, {"j", 2}});
+  const Kernel stores = parsed(
+      "kernel stores(n: int32, m: int32, at: int32[n + 1], q: inout int32[n + 1, n*n + n + 1])\n"
+      "domain {[i, j]: 0 <= i, j < n}\ndomain {[l]: 0 <= l < i}\n"
+      "q[i, j + sum(l, n)] = i + j  {id=put}\n");
+  check_same(stores, {{"i", 5}, {"l", 4}});
+}
