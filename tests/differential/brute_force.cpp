@@ -340,12 +340,13 @@ bool commute(const Event& x, const Event& y) {
 }
 using History = std::map<Cell, std::vector<Event>>;
 
-/// With `whole`, of whole records, not of their fields.
+/// What touches each cell. With `whole`, what a proof may count: whole records, not their fields, and
+/// also reads in arms of choices that are not taken.
 History history(const Enumeration& e, bool temporaries, bool whole = false) {
   History out;
   for (std::size_t i = 0; i < e.all.size(); ++i)
     for (const Touch& t : e.all[i].touches) {
-      if (e.is_temporary(*t.variable) != temporaries) continue;
+      if (e.is_temporary(*t.variable) != temporaries || (t.idle && !whole)) continue;
       Cell cell{*t.variable, t.subscript};
       if (whole && t.in_record) cell.second.pop_back();
       out[cell].push_back({i, t.write, t.update, t.atomic});
