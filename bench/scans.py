@@ -30,24 +30,31 @@ COUNT = 1 << 26  # numbers in a histogram
 RUNS, LEAST = 20, 3
 
 
-class Cupy:
-    def __init__(self):
-        import cupy
-        self.xp = cupy
-
+class Peer:
     def times(self, work):
-        event = self.xp.cuda.Event
         for _ in range(LEAST):
             work()
         out = []
         for _ in range(RUNS):
-            start, end = event(), event()
+            start, end = self.event(), self.event()
             start.record()
             work()
             end.record()
             end.synchronize()
-            out.append(self.xp.cuda.get_elapsed_time(start, end)*1e-3)
+            out.append(self.milliseconds(start, end)*1e-3)
         return statistics.median(out)
+
+
+class Cupy(Peer):
+    def __init__(self):
+        import cupy
+        self.xp = cupy
+
+    def event(self):
+        return self.xp.cuda.Event()
+
+    def milliseconds(self, start, end):
+        return self.xp.cuda.get_elapsed_time(start, end)
 
     def given(self, x):
         return self.xp.asarray(x)
@@ -66,26 +73,18 @@ class Cupy:
         self.xp.get_default_memory_pool().free_all_blocks()
 
 
-class Torch:
+class Torch(Peer):
     def __init__(self):
         import torch
         if not torch.cuda.is_available():
             raise ImportError("PyTorch finds no GPU")
         self.torch = torch
 
-    def times(self, work):
-        event = lambda: self.torch.cuda.Event(enable_timing=True)
-        for _ in range(LEAST):
-            work()
-        out = []
-        for _ in range(RUNS):
-            start, end = event(), event()
-            start.record()
-            work()
-            end.record()
-            end.synchronize()
-            out.append(start.elapsed_time(end)*1e-3)
-        return statistics.median(out)
+    def event(self):
+        return self.torch.cuda.Event(enable_timing=True)
+
+    def milliseconds(self, start, end):
+        return start.elapsed_time(end)
 
     def given(self, x):
         return self.torch.from_numpy(x).cuda()
