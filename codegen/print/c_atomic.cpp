@@ -43,10 +43,11 @@ void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
     fail("unsupported", lhs[0].at(), "atomic updates of {} are not supported by target `{}`",
          t.str(), to_string(plan_.target));
   exchange(place, t, local, [&](const std::string& old) {
+    const std::size_t kept = expr_.stand_ins();
     expr_.stand_in(lhs[0], old);
     const bool same = t.is_record() || expr_.type(rhs, t) == t;
     std::string value = expr_.value(same ? rhs : Expr(Cast{t, rhs}, rhs.at()), t);
-    expr_.end_stand_ins();
+    expr_.end_stand_ins(kept);
     return value;
   });
 }
@@ -109,6 +110,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
     for (const Number& n : numbers(t))
       line(old[i] + n.path + n.component + " = " + in_memory(i, n) + ";");
   }
+  const std::size_t kept = expr_.stand_ins();
   for (std::size_t i = 0; i < lhs.size(); ++i)
     if (!own(i)) expr_.stand_in(lhs[i], old[i], true);
   std::vector<std::string> next;
@@ -118,7 +120,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
     line(helpers_.element(t) + " const " + next[i] + " = " +
          expr_.value(several ? tuple->args[i] : rhs, t) + ";");
   }
-  expr_.end_stand_ins();
+  expr_.end_stand_ins(kept);
   for (std::size_t i = 0; i < lhs.size(); ++i) {
     if (own(i)) {
       line(places[i] + " = " + next[i] + ";");

@@ -110,7 +110,13 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
     expr_.runs_from(iname, plan_.hardware.at(iname).first);
   std::string before = std::exchange(out_, {});
   depth_ = 1;
+  std::set<std::string> written;
+  collect_writes(launch.body, written);
+  written.insert(plan_.locks);
+  if (helpers_.language() == Language::Cuda) launch_writes_ = written;
+  ahead_used_.clear();  // equal kernels have equal texts
   block(launch.body);
+  launch_writes_.reset();
   const std::string statements = std::exchange(out_, {});
   std::set<std::string> used = names_.take_used();
   for (const std::string& iname : plan.inames) {
@@ -133,9 +139,6 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   for (int known : copies)
     if (kernel_bodies_[static_cast<std::size_t>(known)] == body) return known;
   if (!copies.empty()) kernel.name += "_part" + std::to_string(copies.size());
-  std::set<std::string> written;
-  collect_writes(launch.body, written);
-  written.insert(plan_.locks);
   const std::string head = device_head(kernel, used, written, waits_within(launch.body));
   names_.take_used();
   out_ += (out.kernels.empty() ? "" : "\n") + head + ") {\n" + body + "}\n";

@@ -243,6 +243,11 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
   return {text, std::signbit(v) ? Prec::Unary : Prec::Postfix, type};
 }
 
+bool CExpr::stands_in(const Expr& what) const {
+  return std::any_of(stand_ins_.begin(), stand_ins_.end(),
+                     [&](const StandIn& s) { return equal(what, s.what); });
+}
+
 CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
   for (const StandIn& s : stand_ins_)
     if (equal(e, s.what)) return loaded(s.text, type(e));

@@ -75,12 +75,14 @@ class CExpr {
   /// The loop, or the hardware, gives `iname` values from `first` on.
   void runs_from(const std::string& iname, const Expr& first);
 
-  /// Until `end_stand_ins`, `text` is printed where `what` is read; with `place`, also where it is
-  /// written.
+  /// Until `end_stand_ins`, which leaves the first `kept` of them, `text` is printed where `what`
+  /// is read; with `place`, also where it is written.
   void stand_in(Expr what, std::string text, bool place = false) {
     stand_ins_.push_back({std::move(what), std::move(text), place});
   }
-  void end_stand_ins() { stand_ins_.clear(); }
+  std::size_t stand_ins() const { return stand_ins_.size(); }
+  bool stands_in(const Expr& what) const;
+  void end_stand_ins(std::size_t kept) { stand_ins_.resize(kept); }
 
   /// The text in front of the `{` of a step of the host that is a loop or a guard; empty for
   /// neither.

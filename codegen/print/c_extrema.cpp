@@ -105,6 +105,7 @@ void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
          expr_.index(x.lower, false, Prec::Shift) + ") {");
     ++depth_;
   }
+  const std::size_t kept_before = expr_.stand_ins();
   for (const Extremum& e : all) {
     at_its_statement(e);
     std::string name = expr_.place(e.place);
@@ -122,7 +123,7 @@ void CPrinter::find_extrema(const Loop& x, const std::vector<Extremum>& all) {
   line(std::string("#pragma omp simd") + (least.empty() ? "" : " reduction(min: " + least + ")") +
        (greatest.empty() ? "" : " reduction(max: " + greatest + ")"));
   for_loop(x);
-  expr_.end_stand_ins();
+  expr_.end_stand_ins(kept_before);
   for (const auto& [place, variable] : kept) line(place + " = " + variable + ";");
   if (elements) {
     --depth_;

@@ -159,6 +159,7 @@ void CPrinter::lanes(const Loop& x) {
     line("{");
     ++depth_;
   }
+  const std::size_t kept = expr_.stand_ins();
   std::vector<std::string> stores;
   for (const VectorAccess& v : vectors)
     for (std::string& s : declare_vectors(v, here)) stores.push_back(std::move(s));
@@ -167,7 +168,7 @@ void CPrinter::lanes(const Loop& x) {
     this->run(run);
   }
   expr_.within_domains(false);
-  expr_.end_stand_ins();
+  expr_.end_stand_ins(kept);
   for (const std::string& s : stores) line(s);
   if (!vectors.empty()) {
     --depth_;

@@ -328,7 +328,16 @@ void CPrinter::line(const std::string& text) {
 }
 
 void CPrinter::block(const Block& b) {
-  for (const Stmt& s : b) statement(s);
+  const std::size_t kept = expr_.stand_ins();
+  std::size_t straight = 0;  // where the part ends whose reads may be in front of it
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (i == straight) {
+      expr_.end_stand_ins(kept);
+      straight = read_ahead(b, i);
+    }
+    statement(b[i]);
+  }
+  expr_.end_stand_ins(kept);
 }
 
 namespace {

@@ -39,6 +39,10 @@ class CPrinter {
  private:
   void line(const std::string& text);
   void block(const Block& b);
+  // Reads in front of slow operations: codegen/print/c_reads_ahead.cpp.
+  struct ReadsAhead;
+  std::size_t read_ahead(const Block& b, std::size_t from);
+  void declare_ahead(const Expr& e);
   void settle(Block& program);
   void branches(const If& x, const std::string& before);
   enum class Place { Alone, BesideElse, BehindBraces };
@@ -200,6 +204,10 @@ class CPrinter {
   bool in_task_ = false;
   bool in_simd_ = false;  // a loop around has `omp simd`
   int loops_around_ = 0;
+  /// What the kernel for a device writes that is printed, where its reads may be ahead.
+  std::optional<std::set<std::string>> launch_writes_;
+  std::map<std::string, std::vector<std::string>> ahead_names_;  // by array, for all kernels
+  std::map<std::string, std::size_t> ahead_used_;                // of these, in this kernel
   std::set<std::string> varying_;  // names with a value for each lane
   std::string status_;             // of the last call in CUDA's host function
   int depth_ = 0;
