@@ -63,9 +63,10 @@ ROW_KERNELS = {
     "for r\n  mean = sum(j, x[r, j])/n\n  scale = 1/sqrt(sum(k, (x[r, k] - mean)*(x[r, k] - mean))/n + 1e-5)\n"
     "  y[r, l] = (x[r, l] - mean)*scale*g[l] + b[l]\nend\n",
     "statistics": HEAD.format(name="statistics", more="mean: out float32[n], y: out float32[n]") +
-    "domain {[i, r, s]: 0 <= i < n and 0 <= r, s < rows}\ntemp average: float32\n"
-    "for i\n  average = sum(r, x[r, i])/rows\n  mean[i] = average\n"
-    "  y[i] = sum(s, (x[s, i] - average)*(x[s, i] - average))/rows\nend\n",
+    "domain {[i, r]: 0 <= i < n and 0 <= r < rows}\ntemp shift: float32\ntemp squares: float32\n"
+    "for i\n  shift = sum(r, x[r, i] - x[0, i])/rows\n"
+    "  squares = sum(r, (x[r, i] - x[0, i])*(x[r, i] - x[0, i]))/rows\n"
+    "  mean[i] = x[0, i] + shift\n  y[i] = squares - shift*shift\nend\n",
     "cross_entropy": HEAD.format(name="cross_entropy", more="at: in int32[rows], y: out float32[rows]") +
     "domain {[r, j, k]: 0 <= r < rows and 0 <= j, k < n}\ntemp most: float32\n"
     "for r\n  most = max(j, x[r, j])\n  y[r] = log(sum(k, exp(x[r, k] - most))) + most - x[r, at[r]]\nend\n",

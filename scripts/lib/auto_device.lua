@@ -6,6 +6,7 @@ local Blocks = require "moonloop.auto_blocks"
 local Parts = require "moonloop.auto_parts"
 local Recurrence = require "moonloop.auto_recurrence"
 local Rows = require "moonloop.auto_rows"
+local Shape = require "moonloop.reduction_shape"
 local Steps = require "moonloop.auto_steps"
 local Units = require "moonloop.auto_units"
 local Updates = require "moonloop.auto_updates"
@@ -61,12 +62,46 @@ function Device:nest(iname)
         or self:attempt(function() return Steps.make(self, loop) end)
         or self:attempt(function() return self:wave_by_wave(loop) end)
         or self:attempt(function() return Rows.one_group(self, loop) end)
+        or self:attempt(function() return self:sums_apart(nest) end)
+        or self:attempt(function() return Rows.reduce(self, nest) end)
         or self:attempt(function() return Rows.make(self, nest) end)
         or self:attempt(function() return Rows.columns(self, nest) end) then
       return
     end
   end
   Cpu.nest(self, iname)
+end
+
+-- Long sums along few columns, one of which reads another's result, get loops of their own, so that
+-- groups can share each: what they hand on is kept in memory.
+function Device:sums_apart(nest)
+  local facts, loop, first = self.facts, nest.loop, nil
+  if not loop.par or #loop.ids < 2 or #nest.rest < 2 then return false end
+  for _, each in ipairs(nest.rest) do
+    if not facts.reduced[each] then return false end
+  end
+  local temporary, written, handed_on = {}, {}, {}
+  for _, each in ipairs(self.script.knl.temporaries) do temporary[each.name] = true end
+  for _, id in ipairs(loop.ids) do
+    local insn = facts.instruction[id]
+    first = first or #insn.reduction_inames > 0 and insn or nil
+    for _, each in ipairs(insn.writes) do
+      if temporary[each] and not written[each] then handed_on[#handed_on + 1] = each end
+      written[each] = true
+    end
+  end
+  local s = Shape.of(self.script.knl, {first}, self.params)
+  if s.by_rows or #handed_on == 0 or Shape.strategy(s, 256) ~= "two_stage" then return false end
+  local why = ("few columns: each sum is in loops of its own, and `%s` in memory"):format(
+    table.concat(handed_on, "`, `"))
+  if not self.script:try(why, "privatize_temporaries_with_inames", nest.chain, handed_on) then
+    return false
+  end
+  for _, each in ipairs(handed_on) do
+    if not self.script:try(why, "set_temporary_address_space", each, "global") then return false end
+  end
+  self:look()
+  return Cpu.distribute(self, self.facts.loop[loop.iname])
 end
 
 -- A reduction outside of all parallel loops is shared once all else has its place.

@@ -4,11 +4,16 @@ local Blocks = require "moonloop.auto_blocks"
 local Divisions = require "moonloop.auto_divisions"
 local Facts = require "moonloop.auto_facts"
 local Script = require "moonloop.auto_script"
+local Shape = require "moonloop.reduction_shape"
 
 local Rows = {}
 
 local kManyRows = 1 << 14   -- rows of which a warp each fills a device
+local kTinyRow = 128        -- elements of a row, for which half a warp is better
+local kMultiprocessor = 2048  -- work-items that one has at once
+local kFirstCache = 1 << 17 -- bytes there for what they read more than once
 local kShortRow = 24        -- iterations for which a work-item a row is as good
+local kFewColumns = 1 << 18 -- of which a work-item each leaves a device idle
 local kFewResults = 1 << 16 -- that leave work-items of a device idle, one each
 local kLocal = 40*1024      -- bytes of local memory that a group may need for parts of an array
 local kDivisions = 4         -- by one number that are worth its reciprocal
@@ -68,6 +73,38 @@ local function take_groups(device, why, loops, per_group)
   return true
 end
 
+-- The bytes of each row of `row` that several of the loops read, and none writes.
+local function read_again(facts, lanes, row)
+  local by_array, out = {}, 0
+  for _, each in ipairs(lanes) do
+    for _, id in ipairs(facts.loop[each].ids) do
+      for _, access in ipairs(facts.accesses[id]) do
+        local known = by_array[access.variable] or {loops = {}, count = 0}
+        by_array[access.variable] = known
+        known.written = known.written or access.write
+        if Facts.stride(access, each) == 1 and Facts.stride(access, row) ~= 0 then
+          if not known.loops[each] then known.loops[each], known.count = true, known.count + 1 end
+          known.bytes = access.size*(facts.trips[each] or 0)
+        end
+      end
+    end
+  end
+  for _, each in pairs(by_array) do
+    out = out + (each.count > 1 and not each.written and each.bytes or 0)
+  end
+  return out
+end
+
+-- Work-items for each row, so that rows which are read again are still in the first cache.
+local function row_items(facts, lanes, row, count, longest)
+  local by_warps = not count or count >= kManyRows or longest <= kTinyRow
+  local bytes = read_again(facts, lanes, row)
+  local out = not by_warps and (longest < 4096 and 128 or 256)
+    or bytes > 0 and longest <= kTinyRow and 16 or 32
+  while out < 1024 and bytes*kMultiprocessor > kFirstCache*out do out = 2*out end
+  return out, by_warps and out <= 32
+end
+
 -- Each row of a parallel loop is a warp's or a group's, whose work-items are along it: all that is in
 -- the rows runs at once, or adds up, along memory.
 function Rows.make(device, nest)
@@ -84,9 +121,10 @@ function Rows.make(device, nest)
     if Blocks.of(facts, nest, rows, each) then return false end
   end
   local count = product(facts, rows)
-  local by_warps = not count or count >= kManyRows or longest <= 128
-  local length = by_warps and 32 or longest < 4096 and 128 or 256
-  local items = script:knob(lanes[1] .. "_items", {32, 64, 128, 256}, length)
+  local length, by_warps = row_items(facts, lanes, rows[#rows], count, longest)
+  local items = script:knob(
+    lanes[1] .. "_items",
+    length < 32 and {8, 16, 32} or length > 256 and {256, 512, 1024} or {32, 64, 128, 256}, length)
   local why = ("work-items of a group are along the rows, `%s`"):format(table.concat(lanes, "`, `"))
   for _, each in ipairs(lanes) do
     if (facts.trips[each] or kManyRows) >= kDivisions*length and not facts.reduced[each] then
@@ -97,7 +135,8 @@ function Rows.make(device, nest)
   for _, each in ipairs(lanes) do
     if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
   end
-  local per_group = by_warps and script:knob(rows[#rows] .. "_rows", {1, 2, 4}, 4) or nil
+  local per_group = by_warps and script:knob(
+    rows[#rows] .. "_rows", length < 32 and {4, 8, 16} or {1, 2, 4}, 128 // length) or nil
   return take_groups(device, why, rows, per_group)
 end
 
@@ -113,7 +152,8 @@ local function far_along(facts, x, iname)
 end
 
 -- Columns, neighbours along memory, of a parallel loop: work-items of a group share what runs at once in
--- each, and sums, so that all of it is one kernel; for few iterations, beside which launches count.
+-- each, and sums, so that all of it is one kernel; for few iterations, beside which launches count, and
+-- for sums of columns that are too few for a work-item each.
 function Rows.columns(device, nest)
   local facts, script = device.facts, device.script
   local rows, lanes = parallel_of(facts, nest), facts.inside[nest.chain[#nest.chain]] or {}
@@ -127,11 +167,15 @@ function Rows.columns(device, nest)
     sums = sums + (facts.reduced[each] and 1 or 0)
     work = work + (product(facts, {v, each}) or math.huge)
   end
-  if sums == 0 or work > kLaunches then return false end
+  local short = work <= kLaunches
+  if sums == 0 or not short and (sums < #lanes or (facts.trips[v] or math.huge) >= kFewColumns) then
+    return false
+  end
   local why = ("columns, neighbours along `%s`: work-items of a group share `%s`"):format(
     v, table.concat(lanes, "`, `"))
-  local columns = script:knob(v .. "_columns", {4, 8, 16, 32}, 8)
-  local items = script:knob(lanes[1] .. "_items", {16, 32, 64, 128}, 32)
+  local columns = script:knob(v .. "_columns", {4, 8, 16, 32}, short and 8 or 32)
+  local items = script:knob(
+    lanes[1] .. "_items", short and {16, 32, 64, 128} or {4, 8, 16, 32}, short and 32 or 8)
   if not device:split(why, v, columns, {outer_tag = "g.0", inner_tag = "l.0"}) then return false end
   for _, each in ipairs(lanes) do
     if not device:split(why, each, items, {inner_tag = "l.1"}) then return false end
@@ -172,6 +216,42 @@ function Rows.share_terms(device, nest, parallel, v)
     if not script:try(why, "tag_inames", tag) then return false end
   end
   return true
+end
+
+-- Sums of few results, or of axes with others between them, in one pass: what else is in the loops
+-- around is not in loops of its own.
+function Rows.reduce(device, nest)
+  local facts, script = device.facts, device.script
+  local insns, around = {}, table.concat(nest.chain, ",")
+  for _, id in ipairs(nest.loop.ids) do
+    local insn = facts.instruction[id]
+    if table.concat(insn.inames, ",") ~= around then return false end
+    if #insn.reduction_inames > 0 then
+      if insns[1] and table.concat(insns[1].reduction_inames, ",") ~= table.concat(insn.reduction_inames, ",") then
+        return false
+      end
+      insns[#insns + 1] = insn
+    end
+  end
+  local parallel = parallel_of(facts, nest)
+  if #insns == 0 or #parallel == 0 or #parallel ~= #nest.chain then return false end
+  local s, ids = Shape.of(script.knl, insns, device.params), {}
+  for n, each in ipairs(insns) do ids[n] = each.id end
+  local size = 256
+  local strategy = Shape.strategy(s, size)
+  local between = s.by_rows and #s.others > 0
+  local columns = not s.by_rows and #nest.loop.ids > 1 and (s.results or math.huge) < kFewColumns
+  if strategy ~= "two_stage" and not between and not columns then return false end
+  local options = {strategy = strategy, size = script:knob("size", {128, 256, 512}, size)}
+  local how = s.by_rows and "work-items share the terms along `%s`" or "neighbours along `%s`, terms are shared"
+  if strategy == "two_stage" then
+    local chunk = Shape.chunk(s, size)
+    options.chunk = script:knob("chunk", {math.max(1, chunk // 2), chunk, 2*chunk}, chunk)
+    how = "few results: groups have parts of the sums; " .. how
+  elseif columns then
+    how = "few columns, " .. how
+  end
+  return script:try(how:format(s.lane), "reduce", ids, options)
 end
 
 -- Each iteration of parallel loops, in which others run in order around sums, is a warp's, whose

@@ -5,6 +5,7 @@ return setmetatable({
   for_all = require "moonloop.for_all",
   parallel_rows = require "moonloop.parallel_rows",
   pipeline = require "moonloop.pipeline",
+  reduce = require "moonloop.reduce",
   register_block = require "moonloop.register_block",
   repeat_until = require "moonloop.repeat_until",
   scan = require "moonloop.scan",

@@ -280,6 +280,67 @@ TEST_CASE("auto: scans in order, and in blocks where blocks run at the same time
   }
 }
 
+TEST_CASE(
+    "auto: sums of few results, of axes between others, and of columns in one pass on devices") {
+  const Folder f;
+  f.write(
+      "k.loop",
+      "kernel between(a: int32, b: int32, c: int32, x: in float32[a, b, c], y: out float32[b])\n"
+      "domain {[i, j, k]: 0 <= i < a and 0 <= j < b and 0 <= k < c}\n"
+      "y[j] = sum((i, k), x[i, j, k])\n"
+      "kernel columns(a: int32, b: int32, c: int32, x: in float64[a, b], y: out float64[2, b])\n"
+      "domain {[i, r]: 0 <= i < b and 0 <= r < a}\nassume c >= 0\ntemp mean: float64\n"
+      "temp squares: float64\nfor i\n  mean = sum(r, x[r, i] - x[0, i])/a\n"
+      "  squares = sum(r, (x[r, i] - x[0, i])**2)/a\n  y[0, i] = x[0, i] + mean\n"
+      "  y[1, i] = squares - mean**2\nend\n"
+      "kernel chain(a: int32, b: int32, c: int32, x: in float64[a, b], y: out float64[b])\n"
+      "domain {[i, r, s]: 0 <= i < b and 0 <= r, s < a}\nassume c >= 0\ntemp mean: float64\n"
+      "for i\n  mean = sum(r, x[r, i])/a\n  y[i] = sum(s, (x[s, i] - mean)**2)/a\nend\n");
+  for (const std::string target : {"opencl", "cuda"}) {
+    CAPTURE(target);
+    const std::string of = " --target " + target;
+    CHECK(tool("auto k.loop -p a=100000 -p b=12 -p c=64 -o k.lua" + of, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    CHECK(has(script, "between = lib.reduce(between, {\"insn\"}, {chunk = "));
+    CHECK(has(script, "columns = lib.reduce(columns, {\"insn\", \"insn_0\"}, {chunk = "));
+    CHECK(has(script, "chain = lp.privatize_temporaries_with_inames(chain, {\"i\"}, {\"mean\"})"));
+    CHECK(has(script, "chain = lib.reduce(chain, {\"insn_0\"}, {chunk = "));
+    CHECK(tool("check k.loop -t k.lua" + of, f.str()).status == 0);
+    for (const char* kernel : {"between", "columns", "chain"})
+      for (const char* sizes : {" -p a=1 -p b=1 -p c=1", " -p a=70000 -p b=13 -p c=3"})
+        if (target != "cuda")
+          CHECK(has(tool("run k.loop -t k.lua --verify --quiet --kernel " + std::string(kernel) +
+                             sizes + of,
+                         f.str())
+                        .out,
+                    "verify: equal"));
+  }
+}
+
+TEST_CASE("auto: rows that are read again have more work-items the longer they are") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel softmax(m: int32, n: int32, x: in float32[m, n], y: out float32[m, n])\n"
+          "domain {[r, j, k, l]: 0 <= r < m and 0 <= j, k, l < n}\ntemp most: float32\n"
+          "temp total: float32\nfor r\n  most = max(j, x[r, j])\n"
+          "  total = sum(k, exp(x[r, k] - most))\n  y[r, l] = exp(x[r, l] - most)/total\nend\n"
+          "kernel total(m: int32, n: int32, x: in float32[m, n], y: out float32[m])\n"
+          "domain {[r, j]: 0 <= r < m and 0 <= j < n}\ny[r] = sum(j, x[r, j])\n");
+  const auto items = [&](const std::string& kernel, const std::string& n) {
+    const Outcome o =
+        tool("auto k.loop --target cuda --kernel " + kernel + " -p m=100000 -p n=" + n, f.str());
+    CHECK(o.status == 0);
+    const std::size_t at = o.out.find("default = ", o.out.find("_items = "));
+    return at == std::string::npos ? o.out : o.out.substr(at + 10, o.out.find('}', at) - at - 10);
+  };
+  CHECK(items("softmax", "100") == "16");
+  CHECK(items("softmax", "500") == "32");
+  CHECK(items("softmax", "2000") == "128");
+  CHECK(items("softmax", "40000") == "1024");
+  CHECK(items("total", "100") == "32");
+  CHECK(items("total", "2000") == "32");
+}
+
 TEST_CASE("auto: what stays in order has its reason in the script") {
   const Folder f;
   f.write("k.loop",
