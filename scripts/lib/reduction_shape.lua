@@ -7,7 +7,7 @@ local kManyResults = 1 << 14 -- of which a warp each does
 local kTerms = 8             -- of a work-item, below which further groups are no help
 Shape.kWarp = 32
 
--- The iteration counts of all of the loops together; nothing where that is not known.
+-- The iteration counts of all of the loops together, 0 if one never runs; nothing where that is not known.
 local function product(trips, inames)
   local out = 1
   for _, each in ipairs(inames) do
@@ -85,7 +85,7 @@ end
 -- How many groups there are, where each has one result or, along memory, a warp's width of them.
 function Shape.groups(s)
   if not s.results or s.by_rows then return s.results end
-  local length = s.trips[s.lane]
+  local length = math.max(1, s.trips[s.lane])
   return s.results // length*((length + Shape.kWarp - 1) // Shape.kWarp)
 end
 
@@ -105,7 +105,7 @@ function Shape.chunk(s, size)
   local length, groups = s.trips[r], Shape.groups(s)
   if not length or not groups then return kTerms*size end
   local sharing = s.by_rows and size or math.max(1, size // Shape.kWarp)  -- work-items a result
-  local apart = math.max(1, math.min(kGroups // groups, s.terms // (kTerms*sharing)))
+  local apart = math.max(1, math.min(kGroups // math.max(1, groups), s.terms // (kTerms*sharing)))
   local chunk = math.max(1, (length + apart - 1) // apart)
   return r == s.lane and (chunk + size - 1) // size*size or chunk
 end
