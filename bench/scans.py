@@ -1,4 +1,4 @@
-"""Scans and histograms on a GPU: Moonloop's CUDA beside CuPy and PyTorch, in one run.
+"""Scans, segmented scans and histograms on a GPU: Moonloop's CUDA beside CuPy and PyTorch, in one run.
 
     scans.py [--moonloop M] [--sizes 16,20,24,28] [--only scan_float32,histogram] [--limit S]
              [--set KEY=VALUE]... [-o F.json]
@@ -6,7 +6,8 @@
 needs a machine with an NVIDIA GPU and Python with NumPy; a peer that is not installed is named and has no
 figures. Inputs and results are on the device; Moonloop's times are those of `run --time`, the peers' by CUDA
 events, medians after a warm-up. Terms of scans are 1 and -1, so that all sums are exact, and each result is
-compared with NumPy's. The ratio is the time of the fastest peer over Moonloop's. The file is written anew after
+compared with NumPy's. No peer has a segmented scan: `segments_*` are their sums of all beginnings less the sum
+before each segment, for which they are given the segments' numbers and beginnings, which are not timed. The ratio is the time of the fastest peer over Moonloop's. The file is written anew after
 each row; rows for which the time (`--limit`, seconds) does not suffice are named.
 """
 
@@ -66,6 +67,16 @@ class Cupy(Peer):
         y = self.xp.empty_like(x)
         return lambda: self.xp.cumsum(x, out=y)
 
+    def segments(self, x, begins):
+        first = self.xp.flatnonzero(begins)
+        number = self.xp.cumsum(begins, dtype=self.xp.int64) - 1
+
+        def work():
+            y = self.xp.cumsum(x)
+            y -= (y[first] - x[first])[number]
+            return y
+        return work
+
     def histogram(self, x, bins):
         return lambda: self.xp.bincount(x, minlength=bins)
 
@@ -96,6 +107,16 @@ class Torch(Peer):
         y = self.torch.empty_like(x)
         return lambda: self.torch.cumsum(x, 0, dtype=x.dtype, out=y)
 
+    def segments(self, x, begins):
+        first = self.torch.nonzero(begins).flatten()
+        number = self.torch.cumsum(begins, 0, dtype=self.torch.int64) - 1
+
+        def work():
+            y = self.torch.cumsum(x, 0, dtype=x.dtype)
+            y -= (y[first] - x[first])[number]
+            return y
+        return work
+
     def histogram(self, x, bins):
         return lambda: self.torch.bincount(x, minlength=bins)
 
@@ -103,13 +124,14 @@ class Torch(Peer):
         self.torch.cuda.empty_cache()
 
 
-def ours(o, file, kernel, x, sizes, options, folder):
+def ours(o, file, kernel, inputs, sizes, options, folder):
     """Seconds of a run and the result."""
-    numpy.save(folder / "x.npy", x)
     path = HERE / "gpu_kernels" / file
     argv = [o.moonloop, "run", f"{path}.loop", "-t", f"{path}.lua", "--kernel", kernel, "--target", "cuda",
-            "--time", "--json", "--quiet", "--no-db", "--in", f"x={folder / 'x.npy'}", "--out",
-            f"y={folder / 'y.npy'}"]
+            "--time", "--json", "--quiet", "--no-db", "--out", f"y={folder / 'y.npy'}"]
+    for name, value in inputs.items():
+        numpy.save(folder / f"{name}.npy", value)
+        argv += ["--in", f"{name}={folder / f'{name}.npy'}"]
     for name, value in sizes.items():
         argv += ["-p", f"{name}={value}"]
     for setting in [*options, *o.set]:
@@ -126,34 +148,47 @@ def rows(o):
         for size in o.sizes:
             def terms(kind=kind, size=size):
                 x = (random.integers(0, 2, 1 << size, dtype=numpy.int8)*2 - 1).astype(kind)
-                return x, numpy.cumsum(x, dtype=kind)
+                return {"x": x}, numpy.cumsum(x, dtype=kind)
             moved = 2*(1 << size)*numpy.dtype(kind).itemsize
             yield {"kernel": f"scan_{kind}", "file": "scan", "size": f"2^{size}", "bytes": moved}, terms, 1 << size, 0
+    for kind in TYPES:
+        for size in o.sizes:
+            def segments(kind=kind, size=size):
+                x = (random.integers(0, 2, 1 << size, dtype=numpy.int8)*2 - 1).astype(kind)
+                begins = (random.integers(0, 100, 1 << size, dtype=numpy.int8) == 0).astype(numpy.int8)
+                begins[0] = 1
+                y, first = numpy.cumsum(x, dtype=kind), numpy.flatnonzero(begins)
+                y -= numpy.repeat(y[first] - x[first], numpy.diff(first, append=1 << size))
+                return {"x": x, "begins": begins}, y
+            moved = (1 << size)*(2*numpy.dtype(kind).itemsize + 1)
+            yield {"kernel": f"segments_{kind}", "file": "segments", "size": f"2^{size}",
+                   "bytes": moved}, segments, 1 << size, 0
     for bins in BINS:
         for equal in (False, True):
             def numbers(bins=bins, equal=equal):
                 x = random.integers(0, bins, COUNT, dtype=numpy.int32)
                 if equal:
                     x[:] = bins//2
-                return x, numpy.bincount(x, minlength=bins)
+                return {"x": x}, numpy.bincount(x, minlength=bins)
             what = f"{bins} bins, {'all equal' if equal else 'uniform'}"
             yield {"kernel": "histogram", "file": "histogram", "size": what, "bytes": 4*COUNT}, numbers, COUNT, bins
 
 
 def measure(o, row, data, n, bins, peers, folder):
-    x, wanted = data()
+    inputs, wanted = data()
     wrong = []
     try:
         options = [f"bins={bins}"] if bins else []
-        row["moonloop"], y = ours(o, row["file"], row["kernel"], x, {"n": n}, options, folder)
+        row["moonloop"], y = ours(o, row["file"], row["kernel"], inputs, {"n": n}, options, folder)
         if not numpy.array_equal(y, wanted):
             wrong.append("moonloop")
     except (RuntimeError, OSError) as e:
         row["failure"] = str(e)
     for name, peer in peers.items():
         try:
-            given = peer.given(x)
-            work = peer.histogram(given, bins) if bins else peer.scan(given)
+            given = [peer.given(x) for x in inputs.values()]
+            work = (peer.histogram(*given, bins) if bins else
+                    peer.segments(*given) if len(given) > 1 else peer.scan(*given))
             if not numpy.array_equal(peer.back(work()), wanted):
                 wrong.append(name)
             row[name] = peer.times(work)

@@ -110,7 +110,7 @@ const std::vector<Topic> kFixed{
      "barrier. `inames=i:j`, `inames=+i`: the loops around it, or those to add. `dup=i->j`: with a "
      "copy of the iname. `if=p:q`: predicates. `tags=a:b`. `priority=n`. `groups=g`, "
      "`conflicts=g`. "
-     "`atomic`, `atomic=init`. `mem_kind=local`: of a barrier."},
+     "`atomic`, `atomic=combined`, `atomic=init`. `mem_kind=local`: of a barrier."},
     {"rule", kSyntax,
      "`name(a, b) := expression` is a substitution rule.\n"
      "Its calls stand for the body until they are expanded; transforms such as `precompute` work "

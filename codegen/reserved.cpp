@@ -127,7 +127,8 @@ bool is_helper(std::string_view s) {
        "pow "});
   static const Words whole =
       words_of({"allocate release half_value half_bits pair_of_word word_of_pair mma_8x8x4 "
-                "mma_16x8x4 copy_ahead await_copies "});
+                "mma_16x8x4 copy_ahead await_copies first_of_equal number_of_equal "
+                "warp_meeting warp_meets "});
   if (whole.count(s) || s.starts_with("moonloop_")) return true;
   for (std::string_view end : ends)
     if (std::string_view base = s; strip_end(base, end)) {

@@ -6,6 +6,8 @@
 #include "core/infer/infer.h"
 #include "core/model/lookup.h"
 #include "core/order/commuting.h"
+#include "core/rewrite/staging.h"
+#include "transforms/last_update.h"
 #include "transforms/registry.h"
 
 namespace moonloop {
@@ -73,7 +75,10 @@ class PrivatizeUpdates {
     b.fetch_bounding_box = b.whole_axes = b.updates = true;
     b.at = o_.at;
     b.proof = o_.proof;
-    return buffer_array(with_shape(), array_, b);
+    const Kernel before = with_shape();
+    if (!o_.last) return buffer_array(before, array_, b);
+    b.temporary_scope = AddressSpace::Private;  // whoever makes the updates, one after the other
+    return holding_last(before, buffer_array(before, array_, b), array_, b);
   }
 
  private:
@@ -187,6 +192,14 @@ Kernel run_privatize_updates(const Kernel& k, const Args& a) {
     fail("bad-argument", a.at(), "temporary_name is the name of one copy, and there are {} arrays",
          arrays.size());
   o.temporary_scope = parse_address_space(a.str("temporary_scope", "auto"), a.at());
+  const std::string holds = a.str("holds", "all");
+  if (holds != "all" && holds != "last")
+    fail("bad-argument", a.at(), "holds is `{}`; it can be `all` or `last`", holds);
+  o.last = holds == "last";
+  if (o.last && o.temporary_scope != AddressSpace::Auto &&
+      o.temporary_scope != AddressSpace::Private)
+    fail("bad-argument", a.at(), "a copy of the last element is private, not `{}`",
+         a.str("temporary_scope"));
   o.at = a.at();
   o.proof = a.proof();
   return privatize_updates(k, arrays, a.names("inames"), o);
@@ -209,6 +222,12 @@ those of a private copy are plain.
 The copy holds the box around what the updates touch; where a subscript is computed from data, all of
 that axis. A copy in local memory has a constant size: fix the parameter or bound it with assume.
 
+With holds = "last", a copy is one number: what the updates since the last change of the subscripts
+make. It is added to its element when the next update has other subscripts, and at the end. So runs of
+updates of one element, as in a sorted input, become one, however large the array is; where each
+update is of another element, there are as many as before. `combine_updates` combines those of
+neighbouring work-items.
+
 Refuses operations without a neutral element, other accesses of the array inside of the named loops,
 updates of two operations, and other instructions that meet the same elements in between.)",
     .params = {{.name = "var_names",
@@ -230,6 +249,10 @@ updates of two operations, and other instructions that meet the same elements in
                 .kind = Kind::Str,
                 .help = "`private`, `local`, `global` or `auto`",
                 .fallback = "\"auto\": `local` where work-items share a copy"},
+               {.name = "holds",
+                .kind = Kind::Str,
+                .help = "`all`, or `last`: the element that was updated last",
+                .fallback = "\"all\""},
                {.name = "temporary_name",
                 .kind = Kind::Str,
                 .help = "the copy",

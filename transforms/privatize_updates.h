@@ -11,6 +11,7 @@ struct PrivatizeOptions {
   std::optional<std::string> default_tag;
   std::string temporary_name;  // `<array>_own`; for one array
   AddressSpace temporary_scope = AddressSpace::Auto;
+  bool last = false;  // the copy holds the element that was updated last
   Span at;
   Proof proof = Proof::Made;
 };
@@ -30,6 +31,17 @@ struct PrivatizeOptions {
 /// begins at the neutral element of the operation and holds the box around what is updated; an axis
 /// with a subscript that is computed from data is held as a whole. Elements that no update changes
 /// are left alone.
+///
+/// With `last`, the copy is one number, which is added to the array where the subscripts change:
+///
+///     c_own = 0;  c_at = 0
+///     for i:
+///       c_next = d[g, i]
+///       if c_at != c_next and c_own != 0: c[c_at] = c[c_at] + c_own    (atomic)
+///       if c_at != c_next: c_own = 0
+///       c_at = c_next
+///       c_own = c_own + x[g, i]
+///     if c_own != 0: c[c_at] = c[c_at] + c_own                         (atomic)
 ///
 /// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-an-update (an access of
 /// another kind inside

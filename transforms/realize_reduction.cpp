@@ -107,7 +107,7 @@ class Realizer {
       refuse("unsupported", at, "a scan over several axes of work-items, {}", quoted_list(items));
     // The loops stay those of the reduction, which other statements may run in too.
     if (sweep.empty()) return in_sequence(r.inames, r.args, sweep);
-    const bool ordered = r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct;
+    const bool ordered = within_segments(r.op).has_value();
     Set terms = new_terms(out_, *insn_, sweep, r.inames, ordered, at);
     if (items.empty()) {
       const InameRewrite own = own_inames(std::move(terms));

@@ -79,8 +79,7 @@ class ReductionStager {
   }
 
   Expr in_two(const Reduce& r, const Span& at, const Exprs& needed) {
-    if (r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct)
-      refuse("unsupported", at, "`{}` in two stages", to_string(r.op));
+    if (within_segments(r.op)) refuse("unsupported", at, "`{}` in two stages", to_string(r.op));
     Names outer, inner;  // in the order of the reduction
     for (const std::string& i : r.inames)
       (std::find(inames_.begin(), inames_.end(), i) == inames_.end() ? inner : outer).push_back(i);

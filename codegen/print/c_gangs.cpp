@@ -109,7 +109,9 @@ void CPrinter::end_part(const SharedAccumulator& a, const std::string& part) {
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax:
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: break;  // refused: they have two values
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;  // refused: they have two values
   }
   throw InternalError("a reduction of two values in parts");
 }

@@ -75,6 +75,11 @@ class Helpers {
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
   std::string matrix_unit(int rows);
+  /// Functions of CUDA for the work-items of a warp that update one element: the number of them for
+  /// the first, else 0; and (address, &value, function) whether it is the first, which gets what
+  /// the function makes of all values.
+  std::string number_of_equal();
+  std::string first_of_equal();
   std::string copy_ahead();            // (to, from, there): zero if not there; does not wait
   std::string await_copies(int last);  // waits for those begun before the last so many calls
   /// The macro of C11 that makes a complex number of its parts, which clang does not find in the

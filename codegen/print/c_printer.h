@@ -114,6 +114,7 @@ class CPrinter {
   void find_critical();
   bool takes_turns(const Block& block) const;
   void device_atomic(const Exprs& lhs, const Expr& rhs);
+  void combined_atomic(const Instruction& insn);
   void atomic_sum_of_pairs(const std::string& place, const Type& t, const std::string& space,
                            const std::string& value);
   void in_turn(const Exprs& lhs, const Expr& rhs, bool each);

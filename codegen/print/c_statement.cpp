@@ -76,7 +76,11 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
       fail("unsupported", insn.at,
            "instruction `{}`: atomic updates of several values are not supported by target `{}`",
            insn.id, to_string(plan_.target));
-    return device_atomic(lhs, rhs);
+    if (!insn.combined || !dialect_.combines_updates()) return device_atomic(lhs, rhs);
+    Instruction printed = insn;
+    printed.lhs = lhs;
+    printed.rhs = rhs;
+    return combined_atomic(printed);
   }
   if (insn.atomic == Atomicity::Update && !is_device(plan_.target)) {
     const bool by_one = std::all_of(lhs.begin(), lhs.end(),
@@ -185,6 +189,9 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
     case ReduceOp::All: return "true";
     case ReduceOp::SegmentedSum: return expr_.value(lit(0), t);
     case ReduceOp::SegmentedProduct: return expr_.value(lit(i == 0 ? 1 : 0), t);
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax:
+      return i == 0 ? extreme(insn.reduce_op == ReduceOp::SegmentedMax) : expr_.value(lit(0), t);
   }
   throw InternalError("no such reduction");
 }
@@ -222,7 +229,9 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax: return indexed_extremum(insn, lhs, pair());
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: return segmented_update(insn, lhs, pair());
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: return segmented_update(insn, lhs, pair());
   }
 }
 
@@ -270,16 +279,20 @@ void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const
 void CPrinter::segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values) {
   const Type t = expr_.type(acc[0]), flag = expr_.type(acc[1]);
   const std::string total = expr_.place(acc[0]), seen = expr_.place(acc[1]);
-  const std::string op = insn.reduce_op == ReduceOp::SegmentedSum ? " + " : " * ";
+  const ReduceOp own = *within_segments(insn.reduce_op);
+  const std::string op = own == ReduceOp::Sum ? " + " : " * ";
   line("{");
   ++depth_;
   const std::string value = names_.fresh("value"), starts = names_.fresh("starts");
   line(type_name(t) + " const " + value + " = " + expr_.value(values[0], t) + ";");
   line(type_name(flag) + " const " + starts + " = " + expr_.value(values[1], flag) + ";");
-  const std::string both = expr_.is_pair(t)
-                               ? helpers_.complex(op == " + " ? "add" : "mul", t.scalar) + "(" +
-                                     total + ", " + value + ")"
-                               : total + op + value;
+  std::string both = total + op + value;
+  if (own == ReduceOp::Min || own == ReduceOp::Max)
+    both = helpers_.extremum(own == ReduceOp::Min, t.scalar, has_nans_as_fortran(k_)) + "(" +
+           total + ", " + value + ")";
+  else if (expr_.is_pair(t))
+    both =
+        helpers_.complex(op == " + " ? "add" : "mul", t.scalar) + "(" + total + ", " + value + ")";
   line(total + " = " + starts + " ? " + value + " : " + both + ";");
   line(seen + " = " + seen + " || " + starts + ";");
   --depth_;

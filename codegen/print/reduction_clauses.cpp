@@ -31,7 +31,9 @@ std::string clause_of(ReduceOp op) {
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax:
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: break;
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;
   }
   throw InternalError("a reduction of two values in a clause");
 }

@@ -35,6 +35,8 @@ class Dialect {
     return function + "(" + pointer + ", " + value + ")";
   }
   virtual AtomicWords atomic_words(Scalar, bool) const { return {}; }
+  /// Work-items that run together find out which of them update one element.
+  virtual bool combines_updates() const { return false; }
   /// For a device: the function that puts an integer into a place and returns the previous one.
   virtual std::string swap() const { return ""; }
   /// For a device: the statement across which no load or store of a work-item moves, for others.

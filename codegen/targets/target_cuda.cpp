@@ -51,6 +51,7 @@ class CudaDialect : public Dialect {
     if (s == Scalar::F64) w.to_value = "__longlong_as_double", w.to_word = "__double_as_longlong";
     return w;
   }
+  bool combines_updates() const override { return true; }
   std::string swap() const override { return "atomicExch"; }
   std::string fence() const override { return "__threadfence();"; }
   /// NVRTC has no headers of C.

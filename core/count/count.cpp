@@ -67,6 +67,26 @@ PwQPolynomial merged(PwQPolynomial given) {
   return out;
 }
 
+/// The sum of two counts with the same cases, such as those of two operations of one statement;
+/// nothing for others. isl would simplify each formula for its case again, which takes seconds
+/// where that has large divisors.
+std::optional<PwQPolynomial> sum_by_cases(const PwQPolynomial& a, const PwQPolynomial& b) {
+  const std::vector<Piece> mine = pieces_of(a), others = pieces_of(b);
+  if (mine.size() != others.size()) return {};
+  PwQPolynomial out = isl_pw_qpolynomial_zero(isl_pw_qpolynomial_get_space(a.get()));
+  for (const Piece& p : mine) {
+    const auto q = std::find_if(others.begin(), others.end(), [&](const Piece& o) {
+      return yes(isl_set_plain_is_equal(p.domain.get(), o.domain.get()));
+    });
+    if (q == others.end()) return {};
+    const QPolynomial sum = isl_qpolynomial_add(p.value.copy(), q->value.copy());
+    if (yes(isl_qpolynomial_is_zero(sum.get()))) return {};
+    out = isl_pw_qpolynomial_add_disjoint(out.take(),
+                                          isl_pw_qpolynomial_alloc(p.domain.copy(), sum.copy()));
+  }
+  return out;
+}
+
 // ---- Text ---------------------------------------------------------------------------------------
 
 using IslTerm = Owner<isl_term, isl_term_copy, isl_term_free>;
@@ -174,8 +194,11 @@ bool Count::is_zero() const { return yes(isl_pw_qpolynomial_is_zero(number_.get(
 
 Count Count::operator+(const Count& o) const {
   Count out;
-  out.number_ = bounded(
-      [&] { return PwQPolynomial(isl_pw_qpolynomial_add(number_.copy(), o.number_.copy())); });
+  if (auto sum = sum_by_cases(number_, o.number_))
+    out.number_ = *std::move(sum);
+  else
+    out.number_ = bounded(
+        [&] { return PwQPolynomial(isl_pw_qpolynomial_add(number_.copy(), o.number_.copy())); });
   out.exact_ = exact_ && o.exact_;
   return out;
 }

@@ -13,6 +13,8 @@ std::optional<std::string> name_of(ReduceOp op) {
     case ReduceOp::SegmentedProduct: return "mul";
     case ReduceOp::Min:
     case ReduceOp::Max:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax:
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax: return "maxmin";
     case ReduceOp::Any:

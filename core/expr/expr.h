@@ -98,5 +98,8 @@ std::string to_string(const Exprs& es);  // comma separated
 std::string to_string(ReduceOp op);
 std::optional<ReduceOp> parse_reduce_op(std::string_view name);
 int arity(ReduceOp op);  // 1 or 2: number of arguments and of results
+/// What a segmented reduction does within a segment; nothing for others, whose terms may be in any
+/// order.
+std::optional<ReduceOp> within_segments(ReduceOp op);
 
 }  // namespace moonloop

@@ -44,7 +44,9 @@ enum class ReduceOp {
   Any,
   All,
   SegmentedSum,
-  SegmentedProduct
+  SegmentedProduct,
+  SegmentedMin,
+  SegmentedMax
 };
 
 /// An integer; `type` only where the source sized it (a folded cast, a fixed parameter).

@@ -204,8 +204,7 @@ class Printer {
     if (x.simultaneous) return fmt::format("simul_reduce({}, {}, {})", op, inames(x.inames), args);
     // Just `max(i, e)` could also be the function of two values.
     const bool function_too = x.op == ReduceOp::Min || x.op == ReduceOp::Max;
-    if (x.op == ReduceOp::SegmentedSum || x.op == ReduceOp::SegmentedProduct ||
-        (function_too && x.inames.size() == 1))
+    if (within_segments(x.op) || (function_too && x.inames.size() == 1))
       return fmt::format("reduce({}, {}, {})", op, inames(x.inames), args);
     return fmt::format("{}({}, {})", op, inames(x.inames), args);
   }
@@ -286,7 +285,7 @@ struct ReduceName {
   ReduceOp op;
   const char* name;
 };
-constexpr std::array<ReduceName, 10> kReduceNames{
+constexpr std::array<ReduceName, 12> kReduceNames{
     {{ReduceOp::Sum, "sum"},
      {ReduceOp::Product, "product"},
      {ReduceOp::Min, "min"},
@@ -296,7 +295,9 @@ constexpr std::array<ReduceName, 10> kReduceNames{
      {ReduceOp::Any, "any"},
      {ReduceOp::All, "all"},
      {ReduceOp::SegmentedSum, "segmented(sum)"},
-     {ReduceOp::SegmentedProduct, "segmented(product)"}}};
+     {ReduceOp::SegmentedProduct, "segmented(product)"},
+     {ReduceOp::SegmentedMin, "segmented(min)"},
+     {ReduceOp::SegmentedMax, "segmented(max)"}}};
 
 }  // namespace
 
@@ -322,7 +323,27 @@ int arity(ReduceOp op) {
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax:
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: return 2;
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: return 2;
+  }
+  throw InternalError("no such reduction");
+}
+
+std::optional<ReduceOp> within_segments(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::SegmentedSum: return ReduceOp::Sum;
+    case ReduceOp::SegmentedProduct: return ReduceOp::Product;
+    case ReduceOp::SegmentedMin: return ReduceOp::Min;
+    case ReduceOp::SegmentedMax: return ReduceOp::Max;
+    case ReduceOp::Sum:
+    case ReduceOp::Product:
+    case ReduceOp::Min:
+    case ReduceOp::Max:
+    case ReduceOp::Any:
+    case ReduceOp::All:
+    case ReduceOp::ArgMin:
+    case ReduceOp::ArgMax: return {};
   }
   throw InternalError("no such reduction");
 }

@@ -614,14 +614,14 @@ class Parser {
     std::string text = op_name.text;
     if (text == "segmented") {
       in_.expect("(", "after `segmented`");
-      text += "(" + in_.expect_name("`sum` or `product`").text + ")";
+      text += "(" + in_.expect_name("`sum`, `product`, `min` or `max`").text + ")";
       in_.expect(")", "after the operation of `segmented`");
     }
     const auto op = parse_reduce_op(text);
     if (!op)
       fail("unknown-reduction", op_name.at,
            "no reduction `{}`; there are sum, product, min, max, any, all, argmin, argmax, "
-           "segmented(sum), segmented(product)",
+           "segmented(sum), segmented(product), segmented(min), segmented(max)",
            text);
     in_.expect(",", "after the operation of a reduction");
     return reduction(head, *op, head.text == "simul_reduce");

@@ -45,6 +45,8 @@ Expr extreme_value(const Type& t, bool least) {
 }
 
 Exprs neutral_values(ReduceOp op, const std::vector<Type>& types) {
+  if (const auto own = within_segments(op))
+    return {neutral_values(*own, types)[0], Expr(BoolLit{false})};
   switch (op) {
     case ReduceOp::Sum: return {lit(0)};
     case ReduceOp::Product: return {lit(1)};
@@ -54,17 +56,20 @@ Exprs neutral_values(ReduceOp op, const std::vector<Type>& types) {
     case ReduceOp::ArgMax: return {extreme_value(types[0], true), lit(-1)};
     case ReduceOp::Any: return {Expr(BoolLit{false})};
     case ReduceOp::All: return {Expr(BoolLit{true})};
-    case ReduceOp::SegmentedSum: return {lit(0), Expr(BoolLit{false})};
-    case ReduceOp::SegmentedProduct: return {lit(1), Expr(BoolLit{false})};
+    case ReduceOp::SegmentedSum:
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;
   }
   return {};
 }
 
 Exprs combined(ReduceOp op, const Exprs& a, const Exprs& b, const std::vector<Type>& types) {
   const auto nary = [&](NaryOp o) { return Expr(Nary{o, {a[0], b[0]}}); };
-  const auto segmented = [&](NaryOp o) -> Exprs {
-    return {Expr(Select{b[1], b[0], nary(o)}), either(a[1], b[1])};
-  };
+  if (const auto own = within_segments(op)) {
+    const Expr both = combined(*own, {a[0]}, {b[0]}, types)[0];
+    return {Expr(Select{b[1], b[0], both}), either(a[1], b[1])};
+  }
   switch (op) {
     case ReduceOp::Sum: return {nary(NaryOp::Add)};
     case ReduceOp::Product: return {nary(NaryOp::Mul)};
@@ -74,8 +79,10 @@ Exprs combined(ReduceOp op, const Exprs& a, const Exprs& b, const std::vector<Ty
     case ReduceOp::ArgMax: return better(CompareOp::Gt, a, b, types[1]);
     case ReduceOp::Any: return {nary(NaryOp::Or)};
     case ReduceOp::All: return {nary(NaryOp::And)};
-    case ReduceOp::SegmentedSum: return segmented(NaryOp::Add);
-    case ReduceOp::SegmentedProduct: return segmented(NaryOp::Mul);
+    case ReduceOp::SegmentedSum:
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;
   }
   return {};
 }

@@ -103,6 +103,10 @@ Type reduced_type(ReduceOp op, std::size_t i, const Type& arg) {
       [[fallthrough]];
     case ReduceOp::Sum:
     case ReduceOp::Product: return arg == Type(Scalar::Bool) ? Type(Scalar::I32) : computed_as(arg);
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax:
+      if (i == 1) return arg;
+      [[fallthrough]];
     case ReduceOp::Min:
     case ReduceOp::Max:
     case ReduceOp::ArgMin:

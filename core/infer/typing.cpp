@@ -251,8 +251,8 @@ std::optional<Typed> Typer::reduce(const Reduce& x, const std::optional<Type>& w
   const auto t = type(x.args.at(0), truth ? std::nullopt : wanted);
   if (!t) return std::nullopt;
   if (t->type.is_record()) bad_operand(x.args[0], t->type, "`" + to_string(x.op) + "`", x.args[0]);
-  const bool ordered = x.op != ReduceOp::Sum && x.op != ReduceOp::Product && !truth &&
-                       x.op != ReduceOp::SegmentedSum && x.op != ReduceOp::SegmentedProduct;
+  const ReduceOp op = within_segments(x.op).value_or(x.op);
+  const bool ordered = op != ReduceOp::Sum && op != ReduceOp::Product && !truth;
   if (ordered && is_complex(t->type.scalar))
     bad_operand(x.args[0], t->type, "`" + to_string(x.op) + "`", x.args[0]);
   return strong(x.inames.empty() && !truth ? computed_as(t->type) : reduced_type(x.op, 0, t->type));

@@ -322,6 +322,8 @@ Value Compiler::call(const Expr& e, const Call& x, const std::optional<Type>& wa
 // ---- Reductions.
 
 Value neutral(ReduceOp op, std::size_t i, const Type& t) {
+  if (const auto own = within_segments(op))
+    return i == 0 ? neutral(*own, 0, t) : constant(t, std::int64_t{0});
   const bool min = op == ReduceOp::Min || op == ReduceOp::ArgMin;
   const bool max = op == ReduceOp::Max || op == ReduceOp::ArgMax;
   if (i == 1) return constant(t, std::int64_t{min || max ? -1 : 0});
@@ -335,8 +337,7 @@ Value neutral(ReduceOp op, std::size_t i, const Type& t) {
       return constant(t, static_cast<std::int64_t>(min ? L::max() : L::min()));
     });
   }
-  const bool one =
-      op == ReduceOp::Product || op == ReduceOp::SegmentedProduct || op == ReduceOp::All;
+  const bool one = op == ReduceOp::Product || op == ReduceOp::All;
   return constant(t, std::int64_t{one});
 }
 
@@ -367,7 +368,9 @@ Value Compiler::reduced(ReduceOp op, const Expr& acc, const Expr& arg) {
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax:
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: break;
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;
   }
   throw InternalError("interpreter: not a reduction of one value");
 }
@@ -407,14 +410,14 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
 void Compiler::segmented_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out) {
   const Exprs& args = insn.rhs.as<Call>()->args;
   const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
-  const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
-  auto step = sum ? summed(insn.lhs[0], args[0], args[1]) : nullptr;
+  const ReduceOp own = *within_segments(insn.reduce_op);
+  auto step = own == ReduceOp::Sum ? summed(insn.lhs[0], args[0], args[1]) : nullptr;
   if (step) {
     out.push_back(std::move(step));
     out.push_back(store(target(insn.lhs[1]), flag, either_flag(insn, flag)));
     return;
   }
-  Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
+  Value joined = reduced(own, insn.lhs[0], args[0]);
   out.push_back(store(target(insn.lhs[0]), t,
                       select(condition(args[1]), value_as(args[0], t), std::move(joined))));
   out.push_back(store(target(insn.lhs[1]), flag, either_flag(insn, flag)));

@@ -111,13 +111,13 @@ struct Instruction {
   ReductionRole role = ReductionRole::None;
   ReduceOp reduce_op = ReduceOp::Sum;  // when role is not None
   Atomicity atomic = Atomicity::None;
-  Exprs lhs;                     // Var, Load, or Field of those; several for `a, b = f(...)`
-  Expr rhs;                      // null for Barrier and Nop; the call for InsnKind::Call
-  Exprs predicates;              // runs when all hold; evaluated where the instruction is
+  bool combined = false;  // an atomic update that one may make for all (core/order/combinable.h)
+  Exprs lhs;              // Var, Load, or Field of those; several for `a, b = f(...)`
+  Expr rhs;               // null for Barrier and Nop; the call for InsnKind::Call
+  Exprs predicates;       // runs when all hold; evaluated where the instruction is
   std::set<std::string> inames;  // the loops around it, without those its reductions bind
   std::set<std::string> tags;
-  std::vector<std::string>
-      depends_on;  // ids, resolved: each runs before this one (shared inames equal)
+  std::vector<std::string> depends_on;  // ids, resolved; they run before it (shared inames equal)
   std::vector<NoSync> no_sync;
   int priority = 0;
   std::set<std::string> groups, conflicts;

@@ -135,7 +135,9 @@ std::string realized(const Instruction& i) {
     case ReduceOp::ArgMin:
     case ReduceOp::ArgMax:
     case ReduceOp::SegmentedSum:
-    case ReduceOp::SegmentedProduct: break;
+    case ReduceOp::SegmentedProduct:
+    case ReduceOp::SegmentedMin:
+    case ReduceOp::SegmentedMax: break;
   }
   const auto* tuple = i.rhs.as<Call>();
   const std::string args = tuple ? to_string(tuple->args) : to_string(i.rhs);
@@ -186,7 +188,7 @@ std::string options(const Instruction& i, bool final_deps, const std::string& in
   if (i.priority != 0) all.push_back(fmt::format("priority={}", i.priority));
   if (!i.groups.empty()) all.push_back("groups=" + colons(i.groups));
   if (!i.conflicts.empty()) all.push_back("conflicts=" + colons(i.conflicts));
-  if (i.atomic == Atomicity::Update) all.push_back("atomic");
+  if (i.atomic == Atomicity::Update) all.push_back(i.combined ? "atomic=combined" : "atomic");
   if (i.atomic == Atomicity::Init) all.push_back("atomic=init");
   const char* usual = i.barrier == BarrierScope::Global ? "global" : "local";
   if (i.kind == InsnKind::Barrier && !i.mem_kind.empty() && i.mem_kind != usual)

@@ -55,10 +55,10 @@ std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
   } catch (const IslQuota&) { return {}; }
 }
 
-using Names = std::vector<std::pair<std::string, std::string>>;
+using NamePairs = std::vector<std::pair<std::string, std::string>>;
 /// Adds the variables in equal places of expressions that are alike but for these; false: they are
 /// not, and some may be missing.
-bool pair_variables(const Expr& a, const Expr& b, Names& out) {
+bool pair_variables(const Expr& a, const Expr& b, NamePairs& out) {
   const auto *v = a.as<Var>(), *w = b.as<Var>();
   if (v && w) {
     out.emplace_back(v->name, w->name);
@@ -256,7 +256,7 @@ std::optional<bool> Conflicts::plainly_agree(const StatementAccess& x, const Sta
   if (also) {
     agree = keeps_apart(two.proof, apart, {}, false);
     if (!agree) {
-      Names digits;
+      NamePairs digits;
       for (std::size_t i = 0; i < std::min(x.index.size(), y.index.size()); ++i)
         pair_variables(x.index[i], y.index[i], digits);
       std::vector<LinearForm> all;

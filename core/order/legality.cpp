@@ -418,8 +418,7 @@ CommutingUpdates& Legality::commuting() const {
 }
 
 bool combines_items(const Instruction& update) {
-  return update.role == ReductionRole::Update && update.reduce_op != ReduceOp::SegmentedSum &&
-         update.reduce_op != ReduceOp::SegmentedProduct;
+  return update.role == ReductionRole::Update && !within_segments(update.reduce_op);
 }
 
 Legality::Pair Legality::turned(const Pair& p) { return {p.b, p.a, p.y, p.x, p.equal, p.commutes}; }

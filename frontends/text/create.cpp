@@ -523,6 +523,7 @@ class Creation {
     insn->no_sync = s.options().no_sync;
     insn->priority = s.options().priority;
     insn->atomic = s.options().atomic;
+    insn->combined = s.options().combined;
     insn->barrier = s.barrier;
     insn->at = s.at;
     if (s.kind == InsnKind::Barrier) {

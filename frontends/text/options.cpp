@@ -170,9 +170,10 @@ class Reader {
       if (error != std::errc() || stop != end)
         fail("bad-option", value.at, "the priority `{}` is not an integer", value.text);
     } else if (k == "atomic") {
-      if (value.text != "init" && value.text != "update")
-        fail("bad-option", value.at, "no `atomic={}`; there are `atomic` and `atomic=init`",
-             value.text);
+      if (value.text != "init" && value.text != "update" && value.text != "combined")
+        fail("bad-option", value.at,
+             "no `atomic={}`; there are `atomic`, `atomic=combined` and `atomic=init`", value.text);
+      out_.combined = value.text == "combined";
       out_.atomic = value.text == "init" ? Atomicity::Init : Atomicity::Update;
     } else {
       if (value.text != "local" && value.text != "global")

@@ -73,6 +73,7 @@ struct Options {
   std::set<std::string> tags, groups, conflicts;
   int priority = 0;
   Atomicity atomic = Atomicity::None;
+  bool combined = false;
   Word mem_kind;
 };
 

@@ -49,11 +49,30 @@ function divided.arrays_in(text)
   return out
 end
 
+-- Whether the reduction of an instruction has a second value, such as a flag that begins a segment.
+function divided.has_two_values(insn)
+  return insn.rhs:find "^reduce%(segmented" ~= nil or insn.rhs:find "^arg" ~= nil
+end
+
+-- The same for reductions of two values, whose terms stay in their order.
+function divided.divide_pairs(knl, d, iname, over, size, memory)
+  d.part, d.part_loop = fresh(knl, d.id .. "_part"), fresh(knl, iname .. "_part")
+  d.start, d.start_loop = fresh(knl, d.id .. "_start"), fresh(knl, iname .. "_start")
+  d.own_id, d.own = fresh(knl, d.id .. "_own"), fresh(knl, over .. "_own")
+  d.parts, d.terms = fresh(knl, over .. "_block"), fresh(knl, over .. "_item")
+  knl = lp.split_scan(knl, d.id, d.block, d.item, d.first, size,
+                      {part_id = d.part, part_iname = d.part_loop, terms_iname = d.terms,
+                       start_id = d.start, start_iname = d.start_loop, parts_iname = d.parts,
+                       own_id = d.own_id, own_iname = d.own, temporary_address_space = memory})
+  return knl, d
+end
+
 -- Divides the scan `id` along `iname` into blocks of `size` iterations. Its reduction over `over`,
 -- whose first term is number `first` (an expression; a multiple of `size`), becomes
 --
 --   part[b] = the terms of block b      start[b] = of all part[c] before b
---   id: start[block] and the terms of the block up to the iteration's own
+--   id: start[block] and the terms of the block up to the iteration's own, of which instruction
+--       `own_id` is, if that is another one
 --
 -- with both arrays in the address space `memory`. Gives the kernel and the names: the loop `block`
 -- over blocks, `item` in one; instructions `part` and `start` with their loops `part_loop` over
@@ -61,9 +80,12 @@ end
 -- those of a start (`parts`) and of the instruction itself, `own`, from number `first` on.
 function divided.divide(knl, id, iname, over, size, memory, first, slabs)
   local within = "id:" .. id
-  local d = {id = id, block = fresh(knl, iname .. "_block"), item = fresh(knl, iname .. "_item")}
+  local d = {id = id, own_id = id, block = fresh(knl, iname .. "_block"), item = fresh(knl, iname .. "_item")}
   knl = lp.split_iname(knl, iname, size, {outer_iname = d.block, inner_iname = d.item, slabs = slabs})
   d.first = (first and first .. " + " or "") .. ("%d*%s"):format(size, d.block)
+  if divided.has_two_values(divided.instruction(knl, id)) then
+    return divided.divide_pairs(knl, d, iname, over, size, memory)
+  end
 
   -- The terms of the blocks before, and those of the block itself.
   local known, before = support.iname_set(knl), over

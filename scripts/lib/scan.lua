@@ -11,30 +11,51 @@ end
 -- Terms and results of the part `d` of a scan are in local memory while its work-items, whose
 -- loops are those of `w`, use them, so that neighbouring ones read and write neighbouring elements.
 local function staged(knl, d, w)
-  local uses = ("id:%s or id:%s"):format(w.part, d.id)
+  local uses = ("id:%s or id:%s"):format(w.part, w.own_id)
   for _, array in ipairs(divided.arrays_in(divided.instruction(knl, w.part).rhs)) do
     -- Those whose subscripts are not affine are read where they are.
     knl = lp.attempt(lp.add_prefetch, knl, array, {w.part_loop, w.terms, w.block, w.item, w.own},
                      {within = uses, temporary_address_space = "local", default_tag = "l.auto"})
           or knl
   end
-  local results = divided.instruction(knl, d.id).writes[1]
-  return lp.buffer_array(knl, results, {w.block, w.item},
-                         {within = "id:" .. d.id, init_expression = false,
-                          temporary_scope = "local", default_tag = "l.auto",
-                          temporary_name = divided.fresh(knl, d.id .. "_results")})
+  for _, place in ipairs(divided.instruction(knl, d.id).lhs) do
+    local results = place:match "^([%a_][%w_]*)%["
+    if results then
+      knl = lp.buffer_array(knl, results, {w.block, w.item},
+                            {within = "id:" .. d.id, init_expression = false,
+                             temporary_scope = "local", default_tag = "l.auto",
+                             temporary_name = divided.fresh(knl, d.id .. "_results")})
+    end
+  end
+  return knl
 end
 
 -- Each work-item of a group has `each` elements of a block: the sums of these are scanned in steps
 -- by the group, and each work-item goes on from there through its own.
 local function in_group(knl, d, each, tag, stages)
   local w
-  knl, w = divided.divide(knl, d.id, d.item, d.own, each, "local", d.first)
+  knl, w = divided.divide(knl, d.own_id, d.item, d.own, each, "local", d.first)
   if stages then knl = staged(knl, d, w) end
   knl = lp.tag_inames(knl, {[w.start_loop] = tag})
   knl = in_order(knl, w.start, w.start_loop)
-  knl = in_order(knl, d.id, w.item)
+  knl = in_order(knl, w.own_id, w.item)
   return lp.tag_inames(knl, {[w.part_loop] = tag, [w.block] = tag})
+end
+
+-- The work-items of a group share the terms of a part: neighbouring ones neighbouring terms, or,
+-- where the order counts, each `each` terms, which are read together before.
+local function parts_in_group(knl, d, items, each, tag, stages)
+  if d.own_id == d.id then return lp.split_iname(knl, d.terms, items, {inner_tag = tag}) end
+  local item, own = divided.fresh(knl, d.terms .. "_outer"), divided.fresh(knl, d.terms .. "_inner")
+  knl = lp.split_iname(knl, d.terms, each,
+                       {outer_iname = item, inner_iname = own, outer_tag = tag})
+  if not stages then return knl end
+  for _, array in ipairs(divided.arrays_in(divided.instruction(knl, d.part).rhs)) do
+    knl = lp.attempt(lp.add_prefetch, knl, array, {item, own},
+                     {within = "id:" .. d.part, temporary_address_space = "local",
+                      default_tag = "l.auto"}) or knl
+  end
+  return knl
 end
 
 --- Computes the sums of all beginnings of an array with all groups of a device.
@@ -49,17 +70,20 @@ end
 --- work-items of a group, and written coalesced: the array is read twice and written once. The one
 --- group in between walks over 1024*`each` blocks at a time. Loops around stay around all phases.
 ---
+--- So are reductions of two values: `y[i], <> seen = reduce(segmented(sum), j, x[j], begins[j])`
+--- begins again where the flag is set, and `argmax` and `argmin` give a beginning's extremum.
+---
 --- An odd number for `each` keeps work-items out of each other's way in the banks of local memory,
 --- of which a group has 2*`items*each` elements. For targets without groups: `scan_in_blocks`.
 ---
---- Refuses what `scan_in_blocks` refuses: instructions without exactly one reduction of one value,
---- and reductions whose terms are not those of the iteration before and some more.
+--- Refuses what `scan_in_blocks` refuses: instructions without exactly one reduction, and
+--- reductions whose terms are not those of the iteration before and some more.
 ---
 --- Source: Sengupta, Harris, Zhang, Owens, "Scan primitives for GPU computing" (2007).
 ---
 --- @param id (string, required): the instruction
 --- @param iname (string, required): the loop whose iterations have more and more terms
---- @option items (integer, default 256): work-items of a group, a power of two
+--- @option items (integer, default 256): work-items of a group, a power of two, 4 or more
 --- @option each (integer, default 9): elements of each
 --- @option start_items (integer, default 1024): work-items of the one group that scans the sums
 --- @option group_tag (string, default "g.0"): tag of the loops over blocks
@@ -76,12 +100,12 @@ end
 local function scan(knl, id, iname, options)
   local insn = divided.checked("scan", knl, id, iname)
   options = support.options("scan", 4, options, "items, each, start_items, group_tag, item_tag")
-  local items = support.integer("scan", 4, options.items or 256, 2)
+  local items = support.integer("scan", 4, options.items or 256, 4)
   local each = support.integer("scan", 4, options.each or 9, 2)
   local tag, group = options.item_tag or "l.0", options.group_tag or "g.0"
   support.string("scan", 4, tag)
   support.string("scan", 4, group)
-  local wide = support.integer("scan", 4, options.start_items or 1024, 2)
+  local wide = support.integer("scan", 4, options.start_items or 1024, 4)
 
   local device, one
   knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global", nil, {0, 1})
@@ -90,8 +114,8 @@ local function scan(knl, id, iname, options)
   knl = in_group(knl, one, each, tag, false)
   knl = in_order(knl, one.start, one.start_loop)
   knl = in_group(knl, device, each, tag, true)
-  knl = lp.split_iname(knl, device.terms, items, {inner_tag = tag})
-  knl = lp.split_iname(knl, one.terms, wide, {inner_tag = tag})
+  knl = parts_in_group(knl, device, items, each, tag, true)
+  knl = parts_in_group(knl, one, wide, each, tag, false)
   if device.part_loop then knl = lp.tag_inames(knl, {[device.part_loop] = group}) end
   return lp.tag_inames(knl, {[device.block] = group})
 end

@@ -11,7 +11,9 @@ local divided = require "moonloop.divided_scan"
 ---
 --- For other operations than sums too. Loops around stay around all three phases.
 ---
---- Refuses instructions without exactly one reduction, or with one of two values, and reductions
+--- Reductions of two values, such as `segmented(sum)` and `argmax`, can be scanned, too.
+---
+--- Refuses instructions without exactly one reduction, and reductions
 --- whose terms are not those of the iteration before and some more, or do not begin at 0 and end
 --- with the iteration's own number, or one that is a fixed distance away.
 ---
@@ -36,7 +38,7 @@ local function scan_in_blocks(knl, id, iname, options)
   support.string("scan_in_blocks", 4, tag)
   local device = tag:find "^g%." ~= nil
   local size = support.integer("scan_in_blocks", 4, options.size or device and 128 or 1024, 1)
-  local within, d = "id:" .. id, nil
+  local d
   knl, d = divided.divide(knl, id, iname, insn.reduction_inames[1], size,
                           device and "global" or "auto")
   if device then
@@ -44,11 +46,15 @@ local function scan_in_blocks(knl, id, iname, options)
     knl = lp.tag_inames(knl, {[d.item] = "l.0"})
   end
   knl = lp.realize_reduction(knl, "id:" .. d.start, {force_scan = true})
-  knl = lp.realize_reduction(knl, within,
+  knl = lp.realize_reduction(knl, "id:" .. d.own_id,
                              {force_scan = true, force_outer_iname_for_scan = d.item})
   knl = lp.tag_inames(knl, {[d.block] = tag})
   if d.part_loop then  -- else there is one block before at most
     knl = lp.tag_inames(knl, {[d.part_loop] = tag})
+  end
+  if d.own_id ~= id then  -- the order may count: each work-item has neighbouring terms
+    if not device then return knl end
+    return lp.split_iname(knl, d.terms, (size + 31)//32, {outer_tag = "l.0"})
   end
   return lp.tag_inames(knl, {[d.terms] = device and "l.0" or "simd"})
 end

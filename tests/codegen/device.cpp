@@ -192,6 +192,26 @@ m[0] = max(m[0], x[i])  {atomic}
                                    Target::Cuda, {{"i", "g.0"}}));
 }
 
+TEST_CASE("devices: work-items of CUDA's warps that update one element do it together") {
+  const char* const text = R"(
+kernel meet(n: int32, d: in int32[n], x: in float32[n], h: inout int32[n], s: inout float32[n], m: inout float64[n])
+domain {[i]: 0 <= i < n}
+h[d[i]] = h[d[i]] - 2           {atomic=combined}
+s[d[i]] = s[d[i]] + x[i]        {atomic=combined}
+m[d[i]] = max(m[d[i]], x[i])    {atomic=combined}
+)";
+  CHECK_GOLDEN("meet.cu", code(text, Target::Cuda, {{"i", "l.0"}}));
+  // Elsewhere, each by itself.
+  CHECK(code(text, Target::OpenCL, {{"i", "l.0"}}).find("equal") == std::string::npos);
+  CHECK(refusal(R"(
+kernel half(n: int32, d: in int32[64], h: inout int32[n])
+domain {[i]: 0 <= i < 64}
+h[d[i]] = 3*h[d[i]] + 1  {atomic=combined}
+)",
+                Target::Cuda, {{"i", "l.0"}})
+            .code == "not-an-update");
+}
+
 TEST_CASE("devices: an atomic update of more than a word takes a lock") {
   const char* const turn = R"(
 kernel turn(n: int32, s: inout complex128[3])

@@ -458,8 +458,7 @@ Copies copies(const Enumeration& e) {
 
 /// Whether the order of the updates of a reduction counts.
 bool in_order(const Instruction& insn) {
-  return insn.role == ReductionRole::Update &&
-         (insn.reduce_op == ReduceOp::SegmentedSum || insn.reduce_op == ReduceOp::SegmentedProduct);
+  return insn.role == ReductionRole::Update && within_segments(insn.reduce_op);
 }
 
 /// How the team shares the reductions of a kernel.

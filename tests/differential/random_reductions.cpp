@@ -99,7 +99,9 @@ class ReductionsWriter {
       }
       case 8: {
         const std::string to = output(y, wide) + ", " + output(q, "bool");
-        return line(to, fmt::format("reduce(segmented(sum), {}, {}, {} % 3 == 1)", j, e, j),
+        return line(to,
+                    fmt::format("reduce(segmented({}), {}, {}, {} % 3 == 1)",
+                                r_.pick({"sum", "sum", "max", "min"}), j, e, j),
                     options);
       }
       case 9:

@@ -168,7 +168,8 @@ class ScansWriter {
       case 10:
       case 11:
         if (r_.chance(50)) share(j);
-        return two(fmt::format("reduce(segmented(sum), {}, {}, {} % 3 == 0)", j, e, cnt(j)));
+        return two(fmt::format("reduce(segmented({}), {}, {}, {} % 3 == 0)",
+                               r_.pick({"sum", "sum", "max", "min"}), j, e, cnt(j)));
       case 12:
         return one(fmt::format("({} if any({}, {} > 3) else {})", integers_ ? "5" : "0.5", j,
                                integers_ ? at(from, j) : cnt(j), at("x", i)));

@@ -371,7 +371,10 @@ class StepMaker {
     if (over.empty()) over.push_back(*insn.inames.begin());
     ValueDict options;
     if (r_.chance(40)) options.emplace_back("within", text("id:" + insn.id));
-    if (r_.chance(40))
+    if (r_.chance(10)) return Call{"combine_updates", {text(written_name(insn.lhs[0]))}, options};
+    if (r_.chance(25))
+      options.emplace_back("holds", text("last"));
+    else if (r_.chance(40))
       options.emplace_back("temporary_scope", text(r_.pick({"private", "local", "global"})));
     return Call{"privatize_updates", {text(written_name(insn.lhs[0])), list(over)}, options};
   }

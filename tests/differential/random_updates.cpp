@@ -124,7 +124,9 @@ class UpdatesWriter {
     const auto privatize = [&](const char* array) {
       ValueDict options;
       if (r_.chance(20)) options.emplace_back("within", text("id:u0"));
-      if (r_.chance(40))
+      if (r_.chance(30))
+        options.emplace_back("holds", text("last"));
+      else if (r_.chance(40))
         options.emplace_back("temporary_scope", text(r_.pick({"private", "local", "local"})));
       if (rows_ && r_.chance(25)) over.push_back("k");
       steps_.push_back({"privatize_updates", {text(array), list(over)}, options});
@@ -137,6 +139,7 @@ class UpdatesWriter {
     if (r_.chance(60)) tag(over[0], item);
     if (first == 2) privatize("h");
     if (r_.chance(30)) privatize("g");
+    if (r_.chance(30)) steps_.push_back({"combine_updates", {text("h")}, {}});
   }
 
   Random& r_;

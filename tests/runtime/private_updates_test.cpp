@@ -134,3 +134,31 @@ h[d[i] % 8] = h[d[i] % 8] + 1   {atomic}
               "its extent `m`; assume(\"m <= 256\"), with a number that holds, does") !=
       std::string::npos);
 }
+
+TEST_CASE("private updates: the last element of each work-item and thread, and those of a warp") {
+  const Kernel original = parsed(R"(
+kernel tally(n: int32, v: int32[n], x: float64[n], s: inout float64[n + 9], c: inout int32[n + 9],
+             m: inout float32[9], z: inout int64[9], b: inout int32[5])
+domain {[i]: 0 <= i < n}
+s[v[i // 3] % 9] = s[v[i // 3] % 9] + x[i]          {atomic}
+c[v[i // 5] % 7] = c[v[i // 5] % 7] + 1             {atomic}
+m[v[i] % 9] = max(m[v[i] % 9], x[i])                {atomic}
+z[v[i // 40] % 9] = z[v[i // 40] % 9] - i           {atomic}
+b[v[i // 4] % 5] = b[v[i // 4] % 5] ^ (i*i)         {atomic}
+)");
+  for (const char* n : {"1", "32", "333"}) {
+    const ValueDict last{{"holds", word("last")}};
+    Kernel items = privatized(original, "s, c, m, z, b", true, last);
+    run_everywhere(items, original, {{"n", n}});
+    items = step(items, "combine_updates", {word("s, c, m, z, b")});
+    run_everywhere(items, original, {{"n", n}});
+    run_everywhere(
+        step(split(original, "i", 64, "g.0", "l.0"), "combine_updates", {word("s, c, m, z, b")}),
+        original, {{"n", n}});
+    Kernel threads = split(original, "i", 50, "par", "");
+    threads = step(threads, "privatize_updates", {word("s, c, m, z, b"), word("i_inner")}, last);
+    on_threads(threads, original, {{"n", n}});
+    on_threads(step(original, "privatize_updates", {word("s, c, m, z, b"), word("i")}, last),
+               original, {{"n", n}});
+  }
+}

@@ -129,6 +129,7 @@ TEST_CASE("reductions in each spelling") {
   CHECK(reduce("argmax(k, make_tuple(a[k], k))").args.size() == 2);
   CHECK(reduce("reduce(segmented(sum), k, a[k], f[k])").op == ReduceOp::SegmentedSum);
   CHECK(reduce("reduce(segmented(product), [k], a[k], f[k])").op == ReduceOp::SegmentedProduct);
+  CHECK(reduce("reduce(segmented(max), k, a[k], f[k])").op == ReduceOp::SegmentedMax);
   CHECK(reduce("simul_reduce(sum, k, a[k])").simultaneous);
   CHECK(same("simul_reduce(argmax, (j, k), a[j, k], j)") ==
         "simul_reduce(argmax, (j, k), a[j, k], j)");
@@ -167,7 +168,7 @@ TEST_CASE("errors in expressions point at what is wrong") {
   CHECK(error("cast(float63, x)") == "6 unknown-type: no type `float63`");
   CHECK(error("reduce(summ, k, a)") ==
         "8 unknown-reduction: no reduction `summ`; there are sum, product, min, max, any, all, "
-        "argmin, argmax, segmented(sum), segmented(product)");
+        "argmin, argmax, segmented(sum), segmented(product), segmented(min), segmented(max)");
   CHECK(error("argmin(k, a[k])") ==
         "1 wrong-arg-count: a reduction by `argmin` takes 2 expressions, got 1");
   CHECK(error("sum((k, k), a[k])") == "5 duplicate-iname: the reduction names `k` twice");

@@ -127,7 +127,7 @@ TEST_CASE("errors in options") {
   CHECK(line_errors("a[i] = 1 {nosync=b@lokal}") ==
         "18 bad-option: no scope `lokal`; there are local, global, any");
   CHECK(line_errors("a[i] = 1 {atomic=last}") ==
-        "18 bad-option: no `atomic=last`; there are `atomic` and `atomic=init`");
+        "18 bad-option: no `atomic=last`; there are `atomic`, `atomic=combined` and `atomic=init`");
   CHECK(line_errors("a[i] = 1 {mem_kind=local}") ==
         "20 bad-option: `mem_kind` is for barriers only");
   CHECK(line_errors("... nop {mem_kind=local}") ==

@@ -1,5 +1,6 @@
 #include "transforms/duplicate_inames.h"
 
+#include "core/model/print.h"
 #include "core/rewrite/as_text.h"
 #include "loop_kit.h"
 #include "same_values.h"

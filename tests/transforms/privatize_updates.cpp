@@ -257,3 +257,97 @@ TEST_CASE("privatize_updates: other instructions find all of their elements") {
           apply(twice, "privatize_updates", {text("h"), text("i_inner"), text("id:add")});
         }) == "stale-value");
 }
+
+TEST_CASE("privatize_updates: a copy that holds the element that was updated last") {
+  const ValueDict last{{"holds", text("last")}};
+  const Kernel before = in_parts("h[d[i]] = h[d[i]] + x[i]  {id=add, atomic}\n");
+  const Kernel k = apply(before, "privatize_updates", {text("h"), text("i_inner")}, last);
+  CHECK(tree(k) ==
+        "for i_outer\n"
+        "  init_h_at\n"
+        "  init_h\n"
+        "  for i_inner\n"
+        "    add_next\n"
+        "    add_store\n"
+        "    add_begin\n"
+        "    add_at\n"
+        "    add\n"
+        "  store_h\n");
+  CHECK(line(k, "add_next") == "h_next = d[i_inner + 3*i_outer]");
+  CHECK(line(k, "add_store") == "h[h_at] = h[h_at] + h_own");
+  CHECK(to_string(k.find_insn("add_store")->predicates) == "h_at != h_next, h_own != 0");
+  CHECK(k.find_insn("add_store")->atomic == Atomicity::Update);
+  CHECK(line(k, "add_begin") == "h_own = 0");
+  CHECK(line(k, "add_at") == "h_at = h_next");
+  CHECK(line(k, "add") == "h_own = h_own + x[i_inner + 3*i_outer]");
+  CHECK(k.find_insn("add")->atomic == Atomicity::None);
+  CHECK(line(k, "store_h") == "h[h_at] = h[h_at] + h_own");
+  CHECK(print_kernel(parsed(print_kernel(k))) == print_kernel(k));
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+  for (const char* tag : {"par", "g.0", "l.0"}) {
+    const Kernel tagged = apply(k, "tag_inames", {Value{ValueDict{{"i_outer", text(tag)}}}});
+    for (const Params& p : kSizes) CHECK(same_values(before, tagged, p));
+  }
+
+  // Of any size, by each operation.
+  for (const char* statement :
+       {"p[d[i] + m] = p[d[i] + m] - x[i]", "p[d[i]] = max(p[d[i]], x[i])",
+        "p[d[i]] = x[i] if x[i] < p[d[i]] else p[d[i]]", "p[d[i]] = p[d[i]]*2"}) {
+    CAPTURE(statement);
+    const Kernel any = in_parts(std::string(statement) + "  {id=add, atomic}\n");
+    for (const char* over : {"i_inner", "i_outer, i_inner"}) {
+      const Kernel own = apply(any, "privatize_updates", {text("p"), text(over)}, last);
+      for (const Params& p : kSizes) CHECK(same_values(any, own, p));
+    }
+  }
+}
+
+TEST_CASE("privatize_updates: the last element by several subscripts, of several updates") {
+  const ValueDict last{{"holds", text("last")}};
+  const Kernel before = parsed(R"(
+kernel means(n: int32, m: int32, label: in int32[n], x: in float64[n, 3], c: inout float64[4, 4, 3])
+domain {[r]: 0 <= r < 3}
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < 3}
+assume m >= 0
+c[r, label[i], k] = c[r, label[i], k] + x[i, k]  {id=add, atomic, inames=r:i:k}
+c[r, 3, 0] = c[r, 3, 0] - 1                      {id=less, atomic, inames=r:i, if=x[i, 0] > 1}
+)");
+  const Kernel k = apply(before, "privatize_updates", {text("c"), text("i, k")}, last);
+  CHECK(line(k, "store_c") == "c[r, c_at_1, c_at_2] = c[r, c_at_1, c_at_2] + c_own");
+  CHECK(to_string(k.find_insn("less_store")->predicates) ==
+        "x[i, 0] > 1, c_at_1 != c_next_1 or c_at_2 != c_next_2, c_own != 0");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+  // One place needs none of it.
+  const Kernel one = updates("h[3] = h[3] + x[i]  {id=add}\n");
+  const Kernel sum = apply(one, "privatize_updates", {text("h"), text("i")}, last);
+  CHECK(tree(sum) == "init_h\nfor i\n  add\nstore_h\n");
+  for (const Params& p : kSizes) CHECK(same_values(one, sum, p));
+}
+
+TEST_CASE("privatize_updates: what a copy of the last element refuses") {
+  const ValueDict last{{"holds", text("last")}};
+  const std::string add = "h[d[i]] = h[d[i]] + x[i]  {id=add, atomic}\n";
+  CHECK(outcome(updates(add), "h", "i", {{"holds", text("first")}}) ==
+        "holds is `first`; it can be `all` or `last` [bad-argument]");
+  CHECK(outcome(updates(add), "h", "i",
+                {{"holds", text("last")}, {"temporary_scope", text("local")}}) ==
+        "a copy of the last element is private, not `local` [bad-argument]");
+  // The loops inside of which it lives take turns, before and after the step.
+  const Kernel items =
+      apply(in_parts(add), "tag_inames", {Value{ValueDict{{"i_inner", text("l.0")}}}});
+  CHECK(code_of([&] {
+          apply(items, "privatize_updates", {text("h"), text("i_inner")}, last);
+        }) != "legal");
+  const Kernel k = apply(in_parts(add), "privatize_updates", {text("h"), text("i_inner")}, last);
+  for (const char* tag : {"l.0", "par", "g.0"})
+    CHECK(code_of([&] {
+            apply(k, "tag_inames", {Value{ValueDict{{"i_inner", text(tag)}}}});
+          }) != "legal");
+  // In each iteration, `peek` reads what the updates so far have left.
+  const Kernel peeked = in_parts(add + "p[k] = p[k] + h[3]*i  {id=peek, inames=+i:k}\n");
+  CHECK(code_of([&] {
+          apply(peeked, "privatize_updates", {text("h"), text("i_inner")},
+                {{"holds", text("last")}, {"within", text("id:add")}});
+        }) == "stale-value");
+}

@@ -85,6 +85,8 @@ TEST_CASE("realize_reduction: scans of each operation, by one loop and by work-i
         "y[i], q[i] = argmax(j, x[j]*x[j], 2*j)",
         "y[i], f[i] = reduce(segmented(sum), j, x[j], x[j] > 0.7)",
         "y[i], f[i] = reduce(segmented(product), j, 1 + x[j], x[j] > 0.7)",
+        "y[i], f[i] = reduce(segmented(min), j, x[j], x[j] > 0.7)",
+        "q[i], f[i] = reduce(segmented(max), j, 5 - j*j, x[j] > 0.7)",
         "y[i] = sum(j, x[j]) + max(j, x[j])", "c[i] = sum(j, c0[j])"}) {
     CAPTURE(statement);
     const std::string source = std::string(R"(
