@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
 
 #include "core/base/diagnostic.h"
 #include "core/base/memory.h"
@@ -34,6 +35,8 @@ namespace {
 /// The most that a thread may use outside of all explicit budgets, or between two of them.
 constexpr unsigned long kLooseOperations = 50'000'000;
 
+const std::thread::id first_thread = std::this_thread::get_id();
+
 struct Context {
   isl_ctx* ctx = isl_ctx_alloc();
   IslBudget* budget = nullptr;  // the innermost one
@@ -45,7 +48,13 @@ struct Context {
     isl_options_set_ast_build_detect_min_max(ctx, 1);
     isl_options_set_ast_build_exploit_nested_bounds(ctx, 1);
   }
-  // Not freed: objects held by statics may outlive the thread's local storage.
+  /// Statics, and what ends with the thread later, may still have objects: isl frees no context
+  /// that has some. That of the first thread is there as long as statics are.
+  ~Context() {
+    if (std::this_thread::get_id() != first_thread) isl_ctx_free(ctx);
+  }
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
 };
 
 Context& context() {

@@ -396,6 +396,7 @@ class Declarations {
       if (declared.owner().kind() == sem::Scope::Kind::Module)
         out.module = DEREF(declared.owner().symbol()).name().ToString();
     }
+    if (whole.outer) out.array = out.array || whole.array;
     out.path += "%" + c.name().ToString();
     out.nested = out.nested || (whole.array && !c.get<sem::ObjectEntityDetails>().shape().empty());
     return std::make_shared<const FortranComponent>(std::move(out));

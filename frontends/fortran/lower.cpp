@@ -6,6 +6,7 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/layout.h"
+#include "frontends/fortran/copies.h"
 #include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/loop_bounds.h"
@@ -506,7 +507,7 @@ class Lowering {
   /// Whether a statement's own cost is above that of a call.
   static bool is_transfer(const std::string& what) {
     for (const char* x : {"print", "write", "read", "open", "close", "inquire", "flush", "rewind",
-                          "backspace", "endfile", "allocate", "deallocate"})
+                          "backspace", "endfile", "allocate", "deallocate", "copy"})
       if (what == x) return true;
     return false;
   }
@@ -514,6 +515,25 @@ class Lowering {
   /// Calls keep their order by a variable that all of them write.
   void external(SubroutineCall x, int block, const Values& loops, const Span& at) {
     if (x.changes) return kernel_call(x, block, loops, at);
+    exchange(x, false, block, loops, at);
+    const SubroutineCall after = x;
+    external_alone(std::move(x), block, loops, at);
+    exchange(after, true, block, loops, at);
+  }
+
+  /// Values of copies that the caller passes, where a call may access the variables themselves.
+  void exchange(const SubroutineCall& x, bool back, int block, const Values& loops,
+                const Span& at) {
+    if (x.name == stop_name(r_.name)) return;
+    for (const auto& [name, v] : r_.variables)
+      if (is_passed_as_copy(v) && may_access(x, v) &&
+          (back ? may_change(x, v) : uses_.assigned.count(name) > 0)) {
+        auto output = std::make_shared<const Output>(exchange_of(v, r_, back, at));
+        external_alone({"a copy", {var(name, at)}, {}, output}, block, loops, at);
+      }
+  }
+
+  void external_alone(SubroutineCall x, int block, const Values& loops, const Span& at) {
     const std::string callee = x.name;
     if (x.output) x.name = output_routine(*x.output, at);
     if (x.output && !around_.empty() && !is_transfer(x.output->what)) calls_in_loops_.push_back(at);

@@ -362,3 +362,124 @@ TEST_CASE("fortran outer: several kernels in one file") {
   CHECK(has(tool("gen k.loop --kernel two --kernel three", f.str()).err,
             "`k.loop` has no kernel `three`; it has `one`, `two`"));
 }
+
+TEST_CASE("fortran outer: parts of records are the same for what accesses them by their names") {
+  const Folder f;
+  f.write("k.f90", R"(module state
+  implicit none
+  type part
+    integer :: two = 2
+    logical :: on = .false.
+  end type
+  type cell
+    real(8) :: one
+    type(part) :: inner
+  end type
+  type box
+    integer :: n = 0
+    type(cell) :: cells(-1:2, 2)
+  end type
+  type(box) :: all
+  type(cell), private :: own(3) = cell(0.5d0, part())
+contains
+  subroutine stay(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    integer :: i, j
+    do j = 1, 2
+      do i = -1, 2
+        all%cells(i, j)%one = i + 4*j + x(1)
+        all%cells(i, j)%inner%two = mod(i + j + 2, 3)
+        all%cells(i, j)%inner%on = i > j
+      end do
+    end do
+    write (*, *, iostat=j) all
+    own%one = 2*own(3)%one + n
+    write (*, *, iostat=j) own, sum(own%one)
+    read (*, *) all%cells(0, 1), own(2)
+    do i = 1, n
+      x(i) = all%cells(0, 1)%one + own(2)%one + all%cells(0, 1)%inner%two
+      if (all%cells(0, 1)%inner%on .and. .not. all%cells(0, 2)%inner%on) x(i) = x(i)/2
+    end do
+  end subroutine
+end module
+subroutine calls(n, x)
+  use state
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer :: i
+  external :: other
+  do i = 1, n
+    all%cells(2, 1)%one = x(i)
+    all%cells(:, 2)%inner%two = all%cells(:, 1)%inner%two + i
+    call other(x(i))
+    x(i) = x(i) + all%cells(-1, 1)%one + all%cells(1, 2)%inner%two
+  end do
+end subroutine
+)");
+  f.write("other.f90", R"(subroutine other(t)
+  use state
+  implicit none
+  real(8), intent(inout) :: t
+  t = t/2 + all%cells(2, 1)%one + sum(all%cells%inner%two)
+  all%cells(-1, 1)%one = all%cells(-1, 1)%one + t/4
+  all%cells%inner%two = all%cells%inner%two + 1
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  use state
+  implicit none
+  real(8) :: x(3) = [0.25d0, 1d0, 2d0]
+  open (5, file='data.txt')
+  write (5, *) 1.5d0, 7, .true., 2.5d0, 9, .false.
+  rewind (5)
+  call stay(3, x)
+  print *, x, all
+  call calls(3, x)
+  print *, x, all
+end program
+)");
+  f.write("data.txt", "");
+  same_program(f, {"stay", "calls"});
+  CHECK(has(f.read("i.f90"), "all%cells%one = reshape(moonloop_copy(:size(all%cells%one)), "));
+}
+
+TEST_CASE("fortran outer: parts of a main program's records, and letters") {
+  const Folder f;
+  f.write("k.f90", R"(program main
+  implicit none
+  type cell
+    integer(8) :: a
+    real :: b
+    character(3) :: name
+  end type
+  type(cell) :: cells(4)
+  integer :: i
+  cells = [(cell(i, i/4.0, 'abc'), i = 1, 4)]
+  call work()
+  print *, cells
+contains
+  subroutine work()
+    integer :: j
+    do j = 1, 4
+      cells(j)%a = 2*cells(j)%a + 1
+      cells(j)%b = cells(5 - j)%b + j
+    end do
+    write (*, *, iostat=j) cells
+    read (cells(2)%name, '(a1)', iostat=j) cells(3)%name
+    print *, cells(j + 1)%a
+  end subroutine
+  subroutine spell()
+    integer :: j
+    cells(2)%name(1:1) = 'x'
+    write (*, *, iostat=j) cells
+    cells(3)%name(2:2) = 'y'
+  end subroutine
+end program
+)");
+  same_program(f, {"work"});
+  const Outcome refused = tool("gen k.f90 --kernel spell -o k.c", f.str());
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(has(refused.err, "`cells_name`, letters in elements of an array"), refused.err);
+}

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "core/order/order.h"
 #include "core/order/reference.h"
@@ -350,7 +350,7 @@ TEST_CASE("parallelism: a thousand statements") {
     one += at(s, "i0");
   }
   const std::string head = "kernel f(n: int32, m: int32" + arrays + ")\n";
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process alone
   const Parallelism many = parallelism(parsed(head + domains + deep + "end\n"));
   REQUIRE(many.loops.size() == n + 1);
   CHECK(many.loops[0].status == LoopStatus::Carried);
@@ -360,5 +360,5 @@ TEST_CASE("parallelism: a thousand statements") {
   REQUIRE(single.loops.size() == 2);
   CHECK(single.loops[0].statements.size() == n);
   CHECK(single.loops[1].status == LoopStatus::Carried);
-  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(60));
+  CHECK((std::clock() - start) / CLOCKS_PER_SEC < 60);
 }
