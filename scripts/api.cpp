@@ -210,9 +210,10 @@ const std::vector<ApiFunction> kKernelMethods{
     {"trace", {}, {"string"}, "a script that replays its transforms"},
     {"tree", {}, {"string"}, "its loops"},
     {"trips",
-     {{"params?", "table<string, integer>"}},
-     {"table<string, integer>"},
-     "by iname, how many values it has at most; without those of which nothing is known"},
+     {{"params?", "table<string, integer>"}, {"iname?", "string"}},
+     {"table<string, integer>|integer?"},
+     "by iname, how many values it has at most, without those of which nothing is known; of one "
+     "iname alone, its number or nil"},
 };
 
 const std::vector<ApiField> kInstructionFields{

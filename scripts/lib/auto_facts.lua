@@ -20,7 +20,13 @@ local function facts_of(knl, params, within)
     loops = {},        -- the same as a list, each before those in it
     inside = {},       -- by iname, the loops right in it; "" has the outermost ones
     reduced = {},      -- inames of reductions
-    trips = knl:trips(params),
+    -- by iname, how often it runs at most, if that is known
+    trips = setmetatable({}, {__index = function(trips, iname)
+      if not iname then return nil end
+      local most = knl:trips(params, iname)
+      rawset(trips, iname, most or false)
+      return most
+    end}),
   }, Facts)
   for _, each in ipairs(knl.instructions) do
     self.instruction[each.id] = each
