@@ -164,11 +164,11 @@ class Fission {
   /// One for all kernels made from the reference that claim the same.
   bool find_dependence(const AccessAt& a, const AccessAt& b) {
     const auto ask = [&] {
-      const bool apart = plainly_apart(a, b);
-      if (apart && !memo().compares) return false;
-      const bool empty = yes(isl_map_is_empty(dependence(a, b).get()));
-      ensure(empty || !apart, "accesses that are apart do not meet");
-      return !empty;
+      const std::optional<bool> plain = plainly_depends(a, b);
+      if (plain && !memo().compares) return *plain;
+      const bool meet = !yes(isl_map_is_empty(dependence(a, b).get()));
+      ensure(!plain || *plain == meet, "accesses meet where they plainly do");
+      return meet;
     };
     const auto [it, fresh] =
         r_.depends.try_emplace({{a.insn, a.access, b.insn, b.access}, claims_}, false);
@@ -231,8 +231,8 @@ class Fission {
   }
 
   bool find_within(const AccessAt& a, const Now& x, const AccessAt& b, const Now& y) {
-    const bool apart = plainly_apart(a, b, &x, &y);
-    if (apart && !memo().compares) return false;
+    const std::optional<bool> plain = plainly_depends(a, b, &x, &y);
+    if (plain && !memo().compares) return *plain;
     Map m = dependence(a, b);
     m = isl_map_apply_domain(m.take(), isl_map_reverse(origin(x, a.insn).take()));
     m = isl_map_apply_range(m.take(), isl_map_reverse(origin(y, b.insn).take()));
@@ -241,50 +241,74 @@ class Fission {
       if (at != y.dims.end() && !in_team(k_.tag(x.dims[i])))
         m = equate(std::move(m), i, std::size_t(at - y.dims.begin()));
     }
-    const bool empty = yes(isl_map_is_empty(m.get()));
-    ensure(empty || !apart, "accesses that are apart within a loop do not meet");
-    return !empty;
+    const bool meet = !yes(isl_map_is_empty(m.get()));
+    ensure(!plain || *plain == meet, "accesses meet in one iteration where they plainly do");
+    return meet;
   }
 
-  /// Whether the constraints show that nothing in `a` comes before what `b` accesses with it; with
-  /// present statements, in the same iteration of the loops that these share. False says nothing.
-  bool plainly_apart(const AccessAt& a, const AccessAt& b, const Now* x = nullptr,
-                     const Now* y = nullptr) {
+  /// Whether something in `a` comes before what `b` accesses with it; with present statements, in
+  /// the same iteration of the loops that these share. What the constraints show without isl:
+  /// certain, or nothing.
+  std::optional<bool> plainly_depends(const AccessAt& a, const AccessAt& b, const Now* x = nullptr,
+                                      const Now* y = nullptr) {
+    const std::optional<bool> found = plainly_depends(a, b, x, y, !x);
+    if (found != true || !x) return found;
+    return plainly_depends(a, b, x, y, true) == true ? found : std::nullopt;
+  }
+
+  /// `whole`: with the instances of the reference; without them, an answer of yes is not certain.
+  std::optional<bool> plainly_depends(const AccessAt& a, const AccessAt& b, const Now* x,
+                                      const Now* y, bool whole) {
     const RunOrder& o = r_.order;
     TwoInstances two;
     const auto fixed = [&](const std::string& name) {
       return !r_.variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name) &&
              !o.kernel().has_iname(name);
     };
-    std::array<TwoInstances::Names, 2> origins;
-    for (int side = 0; side < 2; ++side) {
-      const int s = side == 0 ? a.insn : b.insn;
-      const Now* now = side == 0 ? x : y;
-      if (!two.add(side, now ? now->dims : o.dims(s), now ? now->points : domain(s))) return false;
-      for (const std::string& d : o.dims(s)) {
-        auto v = two.value(now ? origin_of(*now->insn, d) : var(d), two.values(side), fixed);
-        if (!v) return false;
-        origins[side].emplace(d, std::move(*v));
-      }
-    }
     const auto later = [](const TwoInstances::Names& from, const TwoInstances::Names& to,
                           const std::string& name) {
       return weighted_sum(1, to.at(name), -1, from.at(name));
     };
+    std::array<TwoInstances::Names, 2> origins;
+    for (int side = 0; side < 2; ++side) {
+      const int s = side == 0 ? a.insn : b.insn;
+      const Now* now = side == 0 ? x : y;
+      if (!two.add(side, now ? now->dims : o.dims(s), now ? now->points : domain(s)))
+        return std::nullopt;
+      for (const std::string& d : o.dims(s)) {
+        auto v = two.value(now ? origin_of(*now->insn, d) : var(d), two.values(side), fixed);
+        if (!v) return std::nullopt;
+        origins[side].emplace(d, std::move(*v));
+      }
+      if (!now || !whole) continue;
+      const int was = side + 2;
+      if (!two.add(was, o.dims(s), domain(s))) return std::nullopt;
+      for (const std::string& d : o.dims(s)) {
+        const auto apart = weighted_sum(1, two.values(was).at(d), -1, origins[side].at(d));
+        if (!apart) return std::nullopt;
+        two.proof.zero(*apart);
+      }
+    }
     if (x)
       for (const std::string& i : x->dims) {
         if (!y->insn->inames.count(i) || in_team(k_.tag(i))) continue;
-        if (const auto f = later(two.values(0), two.values(1), i)) two.proof.zero(*f);
+        const auto f = later(two.values(0), two.values(1), i);
+        if (!f) return std::nullopt;
+        two.proof.zero(*f);
       }
     two.meet(r_.at(a), origins[0], r_.at(b), origins[1], r_.variables, fixed);
     std::vector<LinearForm> order;
     for (std::size_t i = 0; i < o.common_loops(a.insn, b.insn); ++i) {
       auto f = later(origins[0], origins[1], o.loops(a.insn)[i]);
-      if (!f) return false;
+      if (!f) return std::nullopt;
       order.push_back(std::move(*f));
     }
     two.take_in();
-    return keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false) == true;
+    const bool exact = two.exact;
+    const auto none =
+        keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
+    if (!none || (!*none && !exact)) return std::nullopt;
+    return !*none;
   }
 
   /// The present instances of a statement and those of the reference that they are.

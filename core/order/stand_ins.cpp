@@ -210,15 +210,17 @@ class StandInCheck {
   /// Whether instances of `a` and `b` that meet the constraints run in this order now, where those
   /// at `was_a` and `was_b`, of the statements `w` and `v`, did in the old order. `differ`: the
   /// instances are two.
-  bool kept(TwoInstances& two, int a, int b, Side was_a, int w, Side was_b, int v,
-            bool differ) const {
+  /// `together`: those in one iteration of all loops are known to be in order.
+  bool kept(TwoInstances& two, int a, int b, Side was_a, int w, Side was_b, int v, bool differ,
+            bool together = false) const {
     const auto old = lags(two, was_.order, was_a, w, was_b, v);
     const auto now = lags(two, is_.order, kA, a, kB, b);
     if (!old || !now) return false;
     std::vector<LinearForm> order;
     for (const LoopLag& l : *old) order.push_back(l.later);
     two.take_in();
-    const bool first_was = was_.order.first(w, v), first_now = is_.order.first(a, b);
+    const bool first_was = was_.order.first(w, v);
+    const bool first_now = together || is_.order.first(a, b);
     const auto in_order = [&](LinearProof proof) {
       return keeps_order(std::move(proof), order, first_was, *now, first_now) == true;
     };
@@ -264,17 +266,46 @@ class StandInCheck {
     return true;
   }
 
-  /// That `p` stays before `q` where what it serves was.
+  /// That `p` stays before `q` where what it serves was, and where the caller does not list `q` first
+  /// and they stage for one instance.
   bool two_plainly_kept(const Placed& p, const Access& a, const Placed& q, const Access& b) const {
+    const bool first = is_.order.first(p.now, q.now);
+    const auto pose = [&](TwoInstances& two, const BasicSet& x, const BasicSet& y) {
+      return meet(two, p.now, a, q.now, b) && served_by(two, kA, kOfA, p, x) &&
+             served_by(two, kB, kOfB, q, y);
+    };
     for (const BasicSet& x : parts(p))
       for (const BasicSet& y : parts(q)) {
-        TwoInstances two;
-        if (!meet(two, p.now, a, q.now, b) || !served_by(two, kA, kOfA, p, x) ||
-            !served_by(two, kB, kOfB, q, y) ||
-            !kept(two, p.now, q.now, kOfA, p.served, kOfB, q.served, p.now == q.now))
+        TwoInstances two, same;
+        const bool together =
+            &p > &q && p.now != q.now && !first && pose(same, x, y) && in_common(same, p, q);
+        if (!pose(two, x, y) ||
+            !kept(two, p.now, q.now, kOfA, p.served, kOfB, q.served, p.now == q.now, together))
           return false;
       }
     return true;
+  }
+
+  /// Whether all such instances of `p` and `q` in one iteration of the loops that they share now stage
+  /// for one instance: `q` for that of `p`.
+  bool in_common(TwoInstances& two, const Placed& p, const Placed& q) const {
+    const auto now = lags(two, is_.order, kA, p.now, kB, q.now);
+    if (!now) return false;
+    for (const LoopLag& l : *now) two.proof.zero(l.later);
+    two.take_in();
+    std::vector<std::size_t> at = two.places(kB);
+    at.insert(at.end(), two.places(kOfA).begin(), two.places(kOfA).end());
+    for (const Placed& y : placed_) {
+      if (y.now != q.now || y.served != p.served) continue;
+      for (const BasicSet& part : parts(y)) {
+        const std::optional<LinearRows> rows = linear_rows(part);
+        if (!rows || std::any_of(rows->params.begin(), rows->params.end(),
+                                 [&](const std::string& n) { return varies(n); }))
+          continue;
+        if (two.implies(*rows, at)) return true;
+      }
+    }
+    return false;
   }
 
   /// That what `p` writes is what the statement `use` finds, in this part of their relation: it runs
