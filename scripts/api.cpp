@@ -81,6 +81,11 @@ const std::vector<ApiFunction> kModuleFunctions{
      "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
      "`data_flow = {{\"x\", 0, 1}}` demands that kernel 0 writes `x` and kernel 1 reads or "
      "writes it. `name` names the result, `a_and_b` without it."},
+    {"if_legal",
+     {{"f", "function"}, {"...", "any"}},
+     {"any"},
+     "`lp.if_legal(f, ...)` calls `f(...)`; when a transform refuses, it gives nothing: as "
+     "`lp.attempt`, but nobody looks for a reason, which takes less time."},
     {"is_kernel", {{"x", "any"}}, {"boolean"}, "`lp.is_kernel(x)` tells whether x is a kernel."},
     {"knob",
      {{"name", "string"},
@@ -273,6 +278,7 @@ const std::vector<ApiField> kErrorFields{
 const std::vector<ApiField> kParallelismOptionsFields{
     {"brief", "boolean?",
      "of each loop only `par` and the first reason against it, which is quicker"},
+    {"reasons", "boolean?", "false, with `brief`: `par` alone, which is quicker still"},
     {"within", "string?", "only about this loop and those in it"},
 };
 

@@ -35,9 +35,14 @@ local function facts_of(knl, params, within)
     self.accesses[each.id] = {}
   end
   for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
-  self.loops = lp.parallelism(knl, {brief = true, within = within}).loops
+  self.loops = lp.parallelism(knl, {brief = true, reasons = false, within = within}).loops
   for _, loop in ipairs(self.loops) do
-    self.loop[loop.iname] = loop
+    self.loop[loop.iname] = setmetatable(loop, {__index = function(_, key)
+      if key ~= "why" or loop.par then return nil end
+      local one = lp.parallelism(knl, {brief = true, within = loop.iname}).by_iname[loop.iname]
+      rawset(loop, "why", one.why)
+      return one.why
+    end})
     loop.ids, loop.has = {}, {}
     for _, statement in ipairs(loop.statements) do
       local id = self:instruction_of(statement, loop.iname)
