@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include "core/count/strides.h"
 #include "core/count/trips.h"
+#include "core/model/lookup.h"
 #include "scripts/state.h"
 
 /// `knl:accesses()`: which elements of arrays instructions access, and how far apart;
@@ -63,8 +62,7 @@ int trips_method(lua_State* L, State& s) {
   const std::string only = luaL_optstring(L, 3, "");
   const State::Pause pause(s);
   if (!only.empty()) {
-    if (!k.has_iname(only))
-      raise(L, "unknown-iname", fmt::format("no iname `{}` in kernel `{}`", only, k.name), only);
+    require_iname(k, only);
     const std::map<std::string, std::int64_t> one = most_trips(k, params, {only});
     if (one.empty())
       lua_pushnil(L);
