@@ -1,5 +1,6 @@
 #include "core/count/strides.h"
 #include "core/count/trips.h"
+#include "core/model/lookup.h"
 #include "scripts/state.h"
 
 /// `knl:accesses()`: which elements of arrays instructions access, and how far apart;
@@ -58,7 +59,17 @@ int accesses_method(lua_State* L, State& s) {
 int trips_method(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
   const std::map<std::string, std::int64_t> params = check_parameters(L, 2);
+  const std::string only = luaL_optstring(L, 3, "");
   const State::Pause pause(s);
+  if (!only.empty()) {
+    require_iname(k, only);
+    const std::map<std::string, std::int64_t> one = most_trips(k, params, {only});
+    if (one.empty())
+      lua_pushnil(L);
+    else
+      lua_pushinteger(L, one.begin()->second);
+    return 1;
+  }
   const std::map<std::string, std::int64_t> all = most_trips(k, params);
   lua_createtable(L, 0, static_cast<int>(all.size()));
   for (const auto& [iname, trips] : all) {

@@ -81,6 +81,11 @@ const std::vector<ApiFunction> kModuleFunctions{
      "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
      "`data_flow = {{\"x\", 0, 1}}` demands that kernel 0 writes `x` and kernel 1 reads or "
      "writes it. `name` names the result, `a_and_b` without it."},
+    {"if_legal",
+     {{"f", "function"}, {"...", "any"}},
+     {"any"},
+     "`lp.if_legal(f, ...)` calls `f(...)`; when a transform refuses, it gives nothing: as "
+     "`lp.attempt`, but nobody looks for a reason, which takes less time."},
     {"is_kernel", {{"x", "any"}}, {"boolean"}, "`lp.is_kernel(x)` tells whether x is a kernel."},
     {"knob",
      {{"name", "string"},
@@ -210,9 +215,10 @@ const std::vector<ApiFunction> kKernelMethods{
     {"trace", {}, {"string"}, "a script that replays its transforms"},
     {"tree", {}, {"string"}, "its loops"},
     {"trips",
-     {{"params?", "table<string, integer>"}},
-     {"table<string, integer>"},
-     "by iname, how many values it has at most; without those of which nothing is known"},
+     {{"params?", "table<string, integer>"}, {"iname?", "string"}},
+     {"table<string, integer>|integer?"},
+     "by iname, how many values it has at most, without those of which nothing is known; of one "
+     "iname alone, its number or nil"},
 };
 
 const std::vector<ApiField> kInstructionFields{
@@ -272,6 +278,7 @@ const std::vector<ApiField> kErrorFields{
 const std::vector<ApiField> kParallelismOptionsFields{
     {"brief", "boolean?",
      "of each loop only `par` and the first reason against it, which is quicker"},
+    {"reasons", "boolean?", "false, with `brief`: `par` alone, which is quicker still"},
     {"within", "string?", "only about this loop and those in it"},
 };
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/base/memory.h"
+#include "core/order/counterexample.h"
 #include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
@@ -182,19 +183,31 @@ int load_function(lua_State* L, State& s) {
   return push_kernels(L, parse_kernels(add_source(path, std::move(text))));
 }
 
-/// attempt(f, ...): f's results; nil and the error when a transform in it refused.
-int attempt_function(lua_State* L, State&) {
+/// f's results, where it is below its arguments; with the error on top, whether a transform in it
+/// refused. Any other error goes on.
+bool accepted(lua_State* L) {
   luaL_checkany(L, 1);
   const int arguments = lua_gettop(L) - 1;
   lua_pushcfunction(L, message_handler);
   lua_insert(L, 1);
-  const int status = lua_pcall(L, arguments, LUA_MULTRET, 1);
-  if (status == LUA_OK) return lua_gettop(L) - 1;
+  if (lua_pcall(L, arguments, LUA_MULTRET, 1) == LUA_OK) return true;
   const ErrorBox* box = to_error(L, -1);
   if (!box || !box->refused || box->fatal) lua_error(L);
+  return false;
+}
+
+/// attempt(f, ...): f's results; nil and the error when a transform in it refused.
+int attempt_function(lua_State* L, State&) {
+  if (accepted(L)) return lua_gettop(L) - 1;
   lua_pushnil(L);
   lua_insert(L, -2);
   return 2;
+}
+
+/// if_legal(f, ...): f's results; nothing when a transform in it refused.
+int if_legal_function(lua_State* L, State&) {
+  const WithoutReasons none;
+  return accepted(L) ? lua_gettop(L) - 1 : 0;
 }
 
 int is_kernel_function(lua_State* L, State&) {
@@ -218,6 +231,7 @@ const luaL_Reg kFunctions[] = {
     {"cost", guarded<cost_function>},
     {"crossover", guarded<crossover_function>},
     {"fuse_kernels", guarded<fuse_kernels_function>},
+    {"if_legal", guarded<if_legal_function>},
     {"is_kernel", guarded<is_kernel_function>},
     {"knob", guarded<knob_function>},
     {"load", guarded<load_function>},

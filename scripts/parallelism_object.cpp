@@ -110,11 +110,13 @@ int parallelism_function(lua_State* L, State& s) {
     luaL_checktype(L, 2, LUA_TTABLE);
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
       const std::string name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-      if (name != "brief" && name != "within")
-        luaL_argerror(L, 2, ("unknown option '" + name + "'; it has brief, within").c_str());
+      if (name != "brief" && name != "reasons" && name != "within")
+        luaL_argerror(L, 2, ("unknown option '" + name + "'; it has brief, reasons, within").c_str());
     }
     lua_getfield(L, 2, "brief");
     asked.brief = lua_toboolean(L, -1) != 0;
+    lua_getfield(L, 2, "reasons");
+    asked.reasons = !asked.brief || lua_isnil(L, -1) || lua_toboolean(L, -1) != 0;
     lua_getfield(L, 2, "within");
     asked.within = luaL_optstring(L, -1, "");
     lua_settop(L, 2);

@@ -108,24 +108,28 @@ class ValuesOf {
   }
 
   /// { instances of the statement -> instances of a read that find what these wrote }.
-  Map flow(const AccessAt& r) const {
+  Map flow(const AccessAt& r) {
     Map out = later(own_, r);
     if (yes(isl_map_is_empty(out.get()))) return out;
     std::vector<AccessAt> writes = others_;
     writes.push_back(own_);
-    for (const AccessAt& w : writes) {
-      const Map first = later(own_, w), second = later(w, r);
-      Map between = isl_map_apply_range(first.copy(), second.copy());
+    const Map all = out;
+    for (std::size_t w = 0; w < writes.size(); ++w) {
+      if (w >= until_.size()) until_.push_back(later(own_, writes[w]));
+      const Map second = w < others_.size() ? later(writes[w], r) : all;
+      Map between = isl_map_apply_range(until_[w].copy(), second.copy());
       out = isl_map_subtract(out.take(), between.take());
     }
     return out;
   }
 
   /// Every value is overwritten before the kernel ends.
-  void require_overwritten() const {
+  void require_overwritten() {
     Set left = points(own_);
-    for (const AccessAt& w : others_)
-      left = isl_set_subtract(left.take(), isl_map_domain(later(own_, w).take()));
+    for (const AccessAt& w : others_) {
+      until_.push_back(later(own_, w));
+      left = isl_set_subtract(left.take(), isl_map_domain(until_.back().copy()));
+    }
     if (yes(isl_set_is_empty(left.get()))) return;
     const Witness x = witness(isl_map_from_domain(left.take()), dims(own_), {});
     std::map<std::string, std::int64_t> at = x.params;
@@ -157,6 +161,7 @@ class ValuesOf {
   std::vector<int> owner_;  // by statement
   AccessAt own_;
   std::vector<AccessAt> others_, reads_;
+  std::vector<Map> until_;  // from the statement to the others that write, and then to itself
   std::vector<Read> found_;
   Set elements_;
 };

@@ -154,13 +154,14 @@ std::optional<std::int64_t> most_values(Set points) {
 }  // namespace
 
 std::map<std::string, std::int64_t> most_trips(const Kernel& k,
-                                               const std::map<std::string, std::int64_t>& params) {
+                                               const std::map<std::string, std::int64_t>& params,
+                                               const std::vector<std::string>& inames) {
   std::map<std::string, std::int64_t> out;
   const Around around = loops_around(k);
   auto& known = memo().trips;
   std::set<std::string> open;  // that the budget did not answer
   QuestionBudget budget(kQuestionOperations, kProofOperations);
-  for (const std::string& iname : k.inames()) {
+  for (const std::string& iname : inames) {
     const Loops loops = loops_of(k, iname, around, params);
     const std::string text = nameless_text_of(loops);
     auto it = known.find(text);
@@ -171,6 +172,11 @@ std::map<std::string, std::int64_t> most_trips(const Kernel& k,
     if (it != known.end() && it->second) out[iname] = *it->second;
   }
   return out;
+}
+
+std::map<std::string, std::int64_t> most_trips(const Kernel& k,
+                                               const std::map<std::string, std::int64_t>& params) {
+  return most_trips(k, params, k.inames());
 }
 
 }  // namespace moonloop

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/model/kernel.h"
 
@@ -13,5 +14,9 @@ namespace moonloop {
 /// where isl takes long to find it. Cost: isl, once for each iname.
 std::map<std::string, std::int64_t> most_trips(const Kernel& k,
                                                const std::map<std::string, std::int64_t>& params);
+/// Of these inames alone, which the kernel has.
+std::map<std::string, std::int64_t> most_trips(const Kernel& k,
+                                               const std::map<std::string, std::int64_t>& params,
+                                               const std::vector<std::string>& inames);
 
 }  // namespace moonloop

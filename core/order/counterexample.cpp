@@ -2,6 +2,8 @@
 
 namespace moonloop {
 
+thread_local int WithoutReasons::count_ = 0;
+
 std::vector<std::int64_t> values_at(const std::vector<std::string>& inames,
                                     const std::map<std::string, std::int64_t>& at) {
   std::vector<std::int64_t> out;

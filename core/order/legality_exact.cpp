@@ -284,14 +284,11 @@ Map Legality::with_known_scalars(const Pair& p, Map pairs) const {
 }
 
 void Legality::prove(const Pair& p) const {
+  const bool plain = plainly_kept(p);
+  if (plain && !memo().compares) return;  // in less time than it takes to make the key
   ProofKey key = proof_key(p);
   const bool known = memo().proofs.count(key) > 0;
   if (known && !memo().compares) return;
-  const bool plain = plainly_kept(p);
-  if (plain && !memo().compares) {
-    memo().proofs.insert(std::move(key));
-    return;
-  }
   const IslBudget budget(kQuestionOperations);
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);

@@ -164,11 +164,11 @@ class Fission {
   /// One for all kernels made from the reference that claim the same.
   bool find_dependence(const AccessAt& a, const AccessAt& b) {
     const auto ask = [&] {
-      const bool apart = plainly_apart(a, b);
-      if (apart && !memo().compares) return false;
-      const bool empty = yes(isl_map_is_empty(dependence(a, b).get()));
-      ensure(empty || !apart, "accesses that are apart do not meet");
-      return !empty;
+      const std::optional<bool> plain = plainly_depends(a, b);
+      if (plain && !memo().compares) return *plain;
+      const bool meet = !yes(isl_map_is_empty(dependence(a, b).get()));
+      ensure(!plain || *plain == meet, "accesses meet where they plainly do");
+      return meet;
     };
     const auto [it, fresh] =
         r_.depends.try_emplace({{a.insn, a.access, b.insn, b.access}, claims_}, false);
@@ -185,76 +185,139 @@ class Fission {
     return it->second;
   }
 
-  bool depends_within(const AccessAt& a, const AccessAt& b) {
-    const Instruction& x = *k_.instructions[std::size_t(statement_[std::size_t(a.insn)])];
-    const Instruction& y = *k_.instructions[std::size_t(statement_[std::size_t(b.insn)])];
-    const std::vector<std::string> x_dims(x.inames.begin(), x.inames.end()),
-        y_dims(y.inames.begin(), y.inames.end());
-    const bool apart = plainly_apart(a, b, &x, x_dims, &y, y_dims);
-    if (apart && !memo().compares) return false;
-    Map m = dependence(a, b);
-    m = isl_map_apply_domain(m.take(), isl_map_reverse(origin(x, x_dims, a.insn).take()));
-    m = isl_map_apply_range(m.take(), isl_map_reverse(origin(y, y_dims, b.insn).take()));
-    for (std::size_t i = 0; i < x_dims.size(); ++i) {
-      const auto at = std::find(y_dims.begin(), y_dims.end(), x_dims[i]);
-      if (at != y_dims.end() && !in_team(k_.tag(x_dims[i])))
-        m = equate(std::move(m), i, std::size_t(at - y_dims.begin()));
+  /// A present statement, and its instances.
+  struct Now {
+    InsnPtr insn;
+    std::vector<std::string> dims;
+    Set points;
+  };
+  const Now& present(int reference) {
+    const int s = statement_[std::size_t(reference)];
+    const auto [it, fresh] = present_.try_emplace(s);
+    Now& now = it->second;
+    if (fresh) {
+      now.insn = k_.instructions[std::size_t(s)];
+      now.dims.assign(now.insn->inames.begin(), now.insn->inames.end());
+      now.points = instances_of(k_, *now.insn, now.dims).all;
     }
-    const bool empty = yes(isl_map_is_empty(m.get()));
-    ensure(empty || !apart, "accesses that are apart within a loop do not meet");
-    return !empty;
+    return now;
   }
 
-  /// Whether the constraints show that nothing in `a` comes before what `b` accesses with it; with
-  /// present statements, in the same iteration of the loops that these share. False says nothing.
-  bool plainly_apart(const AccessAt& a, const AccessAt& b, const Instruction* x = nullptr,
-                     const std::vector<std::string>& x_dims = {}, const Instruction* y = nullptr,
-                     const std::vector<std::string>& y_dims = {}) {
+  /// One for all kernels made from the reference in which both statements are the same.
+  bool depends_within(const AccessAt& a, const AccessAt& b) {
+    const Now &x = present(a.insn), &y = present(b.insn);
+    std::vector<std::string> teams;
+    for (const std::string& i : x.dims)
+      if (y.insn->inames.contains(i) && in_team(k_.tag(i))) teams.push_back(i);
+    Reference::AskedWithin asked{{a.insn, a.access, b.insn, b.access},
+                                 x.insn.get(),
+                                 y.insn.get(),
+                                 x.points.get(),
+                                 y.points.get(),
+                                 std::move(teams),
+                                 claims_};
+    const auto known = r_.depends_within.find(asked);
+    if (known != r_.depends_within.end()) {
+      if (memo().compares)
+        ensure(known->second.depends == find_within(a, x, b, y),
+               "what is remembered of two accesses in one iteration holds");
+      return known->second.depends;
+    }
+    const bool depends = find_within(a, x, b, y);
+    r_.depends_within.emplace(
+        std::move(asked),
+        Reference::AnswerWithin{x.insn, y.insn, x.points, y.points, depends});
+    return depends;
+  }
+
+  bool find_within(const AccessAt& a, const Now& x, const AccessAt& b, const Now& y) {
+    const std::optional<bool> plain = plainly_depends(a, b, &x, &y);
+    if (plain && !memo().compares) return *plain;
+    Map m = dependence(a, b);
+    m = isl_map_apply_domain(m.take(), isl_map_reverse(origin(x, a.insn).take()));
+    m = isl_map_apply_range(m.take(), isl_map_reverse(origin(y, b.insn).take()));
+    for (std::size_t i = 0; i < x.dims.size(); ++i) {
+      const auto at = std::find(y.dims.begin(), y.dims.end(), x.dims[i]);
+      if (at != y.dims.end() && !in_team(k_.tag(x.dims[i])))
+        m = equate(std::move(m), i, std::size_t(at - y.dims.begin()));
+    }
+    const bool meet = !yes(isl_map_is_empty(m.get()));
+    ensure(!plain || *plain == meet, "accesses meet in one iteration where they plainly do");
+    return meet;
+  }
+
+  /// Whether something in `a` comes before what `b` accesses with it; with present statements, in
+  /// the same iteration of the loops that these share. What the constraints show without isl:
+  /// certain, or nothing.
+  std::optional<bool> plainly_depends(const AccessAt& a, const AccessAt& b, const Now* x = nullptr,
+                                      const Now* y = nullptr) {
+    const std::optional<bool> found = plainly_depends(a, b, x, y, !x);
+    if (found != true || !x) return found;
+    return plainly_depends(a, b, x, y, true) == true ? found : std::nullopt;
+  }
+
+  /// `whole`: with the instances of the reference; without them, an answer of yes is not certain.
+  std::optional<bool> plainly_depends(const AccessAt& a, const AccessAt& b, const Now* x,
+                                      const Now* y, bool whole) {
     const RunOrder& o = r_.order;
     TwoInstances two;
     const auto fixed = [&](const std::string& name) {
       return !r_.variables.has(name) && !k_.find_temporary(name) && !k_.has_iname(name) &&
              !o.kernel().has_iname(name);
     };
-    std::array<TwoInstances::Names, 2> origins;
-    for (int side = 0; side < 2; ++side) {
-      const int s = side == 0 ? a.insn : b.insn;
-      const Instruction* now = side == 0 ? x : y;
-      const auto& dims = now ? (side == 0 ? x_dims : y_dims) : o.dims(s);
-      if (!two.add(side, dims, now ? instances_of(k_, *now, dims).all : domain(s))) return false;
-      for (const std::string& d : o.dims(s)) {
-        auto v = two.value(now ? origin_of(*now, d) : var(d), two.values(side), fixed);
-        if (!v) return false;
-        origins[side].emplace(d, std::move(*v));
-      }
-    }
     const auto later = [](const TwoInstances::Names& from, const TwoInstances::Names& to,
                           const std::string& name) {
       return weighted_sum(1, to.at(name), -1, from.at(name));
     };
+    std::array<TwoInstances::Names, 2> origins;
+    for (int side = 0; side < 2; ++side) {
+      const int s = side == 0 ? a.insn : b.insn;
+      const Now* now = side == 0 ? x : y;
+      if (!two.add(side, now ? now->dims : o.dims(s), now ? now->points : domain(s)))
+        return std::nullopt;
+      for (const std::string& d : o.dims(s)) {
+        auto v = two.value(now ? origin_of(*now->insn, d) : var(d), two.values(side), fixed);
+        if (!v) return std::nullopt;
+        origins[side].emplace(d, std::move(*v));
+      }
+      if (!now || !whole) continue;
+      const int was = side + 2;
+      if (!two.add(was, o.dims(s), domain(s))) return std::nullopt;
+      for (const std::string& d : o.dims(s)) {
+        const auto apart = weighted_sum(1, two.values(was).at(d), -1, origins[side].at(d));
+        if (!apart) return std::nullopt;
+        two.proof.zero(*apart);
+      }
+    }
     if (x)
-      for (const std::string& i : x_dims) {
-        if (!y->inames.count(i) || in_team(k_.tag(i))) continue;
-        if (const auto f = later(two.values(0), two.values(1), i)) two.proof.zero(*f);
+      for (const std::string& i : x->dims) {
+        if (!y->insn->inames.count(i) || in_team(k_.tag(i))) continue;
+        const auto f = later(two.values(0), two.values(1), i);
+        if (!f) return std::nullopt;
+        two.proof.zero(*f);
       }
     two.meet(r_.at(a), origins[0], r_.at(b), origins[1], r_.variables, fixed);
     std::vector<LinearForm> order;
     for (std::size_t i = 0; i < o.common_loops(a.insn, b.insn); ++i) {
       auto f = later(origins[0], origins[1], o.loops(a.insn)[i]);
-      if (!f) return false;
+      if (!f) return std::nullopt;
       order.push_back(std::move(*f));
     }
     two.take_in();
-    return keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false) == true;
+    const bool exact = two.exact;
+    const auto none =
+        keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
+    if (!none || (!*none && !exact)) return std::nullopt;
+    return !*none;
   }
 
   /// The present instances of a statement and those of the reference that they are.
-  Map origin(const Instruction& insn, const std::vector<std::string>& dims, int reference) const {
+  Map origin(const Now& now, int reference) const {
     Exprs values;
-    for (const std::string& d : r_.order.dims(reference)) values.push_back(origin_of(insn, d));
-    const std::optional<Map> m = to_map(values, dims);
+    for (const std::string& d : r_.order.dims(reference)) values.push_back(origin_of(*now.insn, d));
+    const std::optional<Map> m = to_map(values, now.dims);
     if (!m) throw InternalError("an origin is not affine");
-    return isl_map_intersect_domain(m->copy(), instances_of(k_, insn, dims).all.take());
+    return isl_map_intersect_domain(m->copy(), now.points.copy());
   }
 
   Map dependence(const AccessAt& a, const AccessAt& b) {
@@ -277,6 +340,7 @@ class Fission {
   std::unordered_map<std::string, int> kinds_;
   std::map<std::array<int, 4>, bool> answers_;
   std::map<int, Set> domains_;  // of the reference's statements
+  std::map<int, Now> present_;
 };
 
 }  // namespace

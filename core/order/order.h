@@ -193,7 +193,8 @@ ApproximateMap meetings(const Kernel& k, const Kernel& claims, const Variables& 
                         const Access& a, const std::vector<std::string>& a_dims, const Access& b,
                         const std::vector<std::string>& b_dims);
 
-/// A pair of instances and the parameters for which they exist; a small one of `m`, not empty.
+/// A pair of instances and the parameters for which they exist; a small one of `m`, not empty, or
+/// zeros where nobody asks for reasons (core/order/counterexample.h).
 struct Witness {
   std::map<std::string, std::int64_t> params, a, b;
 };

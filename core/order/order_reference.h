@@ -100,6 +100,23 @@ class Reference {
   /// second that touches the same element, with those claims: what was asked so far
   /// (core/order/nest.cpp).
   mutable std::map<std::pair<std::array<int, 4>, ClaimsKey>, bool> depends;
+  /// The same in one iteration of the loops that two present statements share, all but those of
+  /// teams: by the statements, their instances, which have these addresses as long as the answer has
+  /// them, and the shared inames of teams.
+  struct AskedWithin {
+    std::array<int, 4> accesses;
+    const Instruction *x, *y;
+    const isl_set *at_x, *at_y;
+    std::vector<std::string> teams;
+    ClaimsKey claims;
+    auto operator<=>(const AskedWithin&) const = default;
+  };
+  struct AnswerWithin {
+    InsnPtr x, y;
+    Set at_x, at_y;
+    bool depends = false;
+  };
+  mutable std::map<AskedWithin, AnswerWithin> depends_within;
 
  private:
   ByVariable find_by_variable() const;

@@ -99,7 +99,7 @@ class RaceFinder : public Legality {
 class ParallelismFinder {
  public:
   ParallelismFinder(const Kernel& k, const AskedOfLoops& asked)
-      : k_(k), within_(asked.within), brief_(asked.brief) {}
+      : k_(k), within_(asked.within), brief_(asked.brief), reasons_(asked.reasons) {}
 
   Parallelism find() {
     check_legal(k_);
@@ -213,6 +213,10 @@ class ParallelismFinder {
       l.status = l.reductions.empty() ? LoopStatus::Parallel : LoopStatus::Reduction;
       return;
     }
+    if (!reasons_) {
+      l.status = LoopStatus::Unproved;
+      return;
+    }
     const LoopRefusal* shown = &all.front();
     std::vector<LoopReduction> recognizable;
     bool only = true, certain = false;
@@ -295,7 +299,7 @@ class ParallelismFinder {
 
   const Kernel& k_;
   const std::string& within_;
-  const bool brief_;
+  const bool brief_, reasons_;
   std::shared_ptr<const RunOrder> order_;
   RaceFinder::Refusals refusals_;
   std::optional<Kernel> typed_;
@@ -329,6 +333,9 @@ std::string CarriedDependence::vector() const {
 }
 
 Parallelism parallelism(const Kernel& k, const AskedOfLoops& asked) {
+  ensure(asked.reasons || asked.brief, "only brief answers have no reasons");
+  std::optional<WithoutReasons> none;
+  if (!asked.reasons) none.emplace();
   return ParallelismFinder(k, asked).find();
 }
 

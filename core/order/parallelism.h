@@ -89,6 +89,8 @@ struct AskedOfLoops {
   /// Only which loops `par` may be on, and the first reason found where it may not; without
   /// reductions that are declared, dependences and bands. It ends sooner where much is in the way.
   bool brief = false;
+  /// With `brief`: also without reasons.
+  bool reasons = true;
 };
 
 /// Of `k` as it is: in the order of its tree, with its tags and its claims, but for those that take

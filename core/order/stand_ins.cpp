@@ -55,10 +55,12 @@ Map arranged(const Map& m, const std::vector<std::string>& in,
 }
 
 struct Placed {
-  const StandIn* s;
+  const StandIn* s = nullptr;
   int now = 0;     // statement in the new order
   int served = 0;  // statement in the old order
   Map relation;    // { dims of now -> dims of served }
+  mutable bool has_rows = false;
+  mutable std::optional<std::vector<LinearRows>> rows;  // of its parts, if they are linear
 };
 
 class StandInCheck {
@@ -70,11 +72,12 @@ class StandInCheck {
         is_(*is_at_),
         commuting_(is_.order.kernel()) {
     for (const StandIn& s : all) {
-      Placed p{&s,
-               statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
-               statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)),
-               {}};
+      Placed p;
+      p.s = &s;
+      p.now = statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in));
+      p.served = statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out));
       p.relation = relation_of(p);
+      memo().name(p.relation);  // asked about with each other one
       placed_.push_back(std::move(p));
     }
   }
@@ -153,12 +156,17 @@ class StandInCheck {
     const RunOrder& o = is_.order;
     if (!two.add(kA, o.dims(a), o.domain(a).all) || !two.add(kB, o.dims(b), o.domain(b).all))
       return false;
-    const auto fixed = [&](const std::string& name) { return !varies(name); };
-    two.meet(x, two.values(kA), y, two.values(kB), is_.variables, fixed);
-    for (const std::string& i : is_.private_to(x.variable, a, b))
-      if (two.values(kA).count(i) && two.values(kB).count(i))
-        if (const auto apart = between(two, kA, i, kB, i)) two.proof.zero(*apart);
+    touch_one(two, kA, a, x, kB, b, y);
     return true;
+  }
+  /// Both touch one element.
+  void touch_one(TwoInstances& two, Side first, int a, const Access& x, Side second, int b,
+                 const Access& y) const {
+    const auto fixed = [&](const std::string& name) { return !varies(name); };
+    two.meet(x, two.values(first), y, two.values(second), is_.variables, fixed);
+    for (const std::string& i : is_.private_to(x.variable, a, b))
+      if (two.values(first).count(i) && two.values(second).count(i))
+        if (const auto apart = between(two, first, i, second, i)) two.proof.zero(*apart);
   }
   bool varies(const std::string& name) const {
     return is_.variables.has(name) || is_.order.kernel().find_temporary(name) ||
@@ -172,19 +180,36 @@ class StandInCheck {
   /// The instance at `of` of the statement `p.served` is one that the instance at `side` of `p.now`
   /// serves, in this part of the relation.
   bool served_by(TwoInstances& two, Side side, Side of, const Placed& p,
-                 const BasicSet& part) const {
-    const std::optional<LinearRows> rows = linear_rows(part);
-    if (!rows || std::any_of(rows->params.begin(), rows->params.end(),
-                             [&](const std::string& n) { return varies(n); }))
-      return false;
+                 const LinearRows& part) const {
     if (!two.add(of, was_.order.dims(p.served), was_.order.domain(p.served).all)) return false;
     std::vector<std::size_t> at = two.places(side);
     at.insert(at.end(), two.places(of).begin(), two.places(of).end());
-    two.constrain(*rows, std::move(at));
+    two.constrain(part, std::move(at));
     return true;
   }
-  static std::vector<BasicSet> parts(const Placed& p) {
-    return parts_of(isl_map_wrap(p.relation.copy()));
+  /// The constraints of each part of a set; nothing where they are not linear or have data.
+  std::optional<std::vector<LinearRows>> rows_of(const Set& points) const {
+    std::vector<LinearRows> out;
+    for (const BasicSet& part : parts_of(points)) {
+      auto rows = linear_rows(part);
+      if (!rows || std::any_of(rows->params.begin(), rows->params.end(),
+                               [&](const std::string& n) { return varies(n); }))
+        return std::nullopt;
+      out.push_back(std::move(*rows));
+    }
+    return out;
+  }
+  const std::optional<std::vector<LinearRows>>& parts(const Placed& p) const {
+    if (!std::exchange(p.has_rows, true)) p.rows = rows_of(isl_map_wrap(p.relation.copy()));
+    return p.rows;
+  }
+  /// Where an access of a statement is made, in parts; one without constraints where that is not
+  /// known.
+  std::vector<LinearRows> made(const Access& x, int s) const {
+    if (x.when)
+      if (const auto where = where_made(is_.order.kernel(), x, is_.order.dims(s)))
+        if (auto rows = rows_of(*where)) return std::move(*rows);
+    return {LinearRows()};
   }
 
   /// How much later the instance at `b` is than that at `a`, along the loops that these statements
@@ -203,23 +228,30 @@ class StandInCheck {
 
   /// Whether instances of `a` and `b` that meet the constraints run in this order now, where those
   /// at `was_a` and `was_b`, of the statements `w` and `v`, did in the old order. `differ`: the
-  /// instances are two.
-  bool kept(TwoInstances& two, int a, int b, Side was_a, int w, Side was_b, int v,
-            bool differ) const {
+  /// instances are two. `together`: those in one iteration of all loops are known to be in order.
+  bool kept(TwoInstances& two, int a, int b, Side was_a, int w, Side was_b, int v, bool differ,
+            bool together = false) const {
     const auto old = lags(two, was_.order, was_a, w, was_b, v);
     const auto now = lags(two, is_.order, kA, a, kB, b);
     if (!old || !now) return false;
     std::vector<LinearForm> order;
     for (const LoopLag& l : *old) order.push_back(l.later);
     two.take_in();
-    const bool first_was = was_.order.first(w, v), first_now = is_.order.first(a, b);
+    const bool first_was = was_.order.first(w, v);
+    const bool first_now = together || is_.order.first(a, b);
     const auto in_order = [&](LinearProof proof) {
       return keeps_order(std::move(proof), order, first_was, *now, first_now) == true;
     };
     if (!differ) return in_order(std::move(two.proof));
-    for (std::size_t d = 0; d < two.places(kA).size(); ++d) {
+    return in_order_if_two(two, kA, kB, in_order);
+  }
+
+  /// Whether `in_order` holds of both instances, of one statement, wherever they are two.
+  template <class F>
+  static bool in_order_if_two(TwoInstances& two, Side a, Side b, const F& in_order) {
+    for (std::size_t d = 0; d < two.places(a).size(); ++d) {
       if (two.proof.impossible()) return true;
-      const std::size_t x = two.places(kA)[d], y = two.places(kB)[d];
+      const std::size_t x = two.places(a)[d], y = two.places(b)[d];
       for (const std::int64_t sign : {-1, 1}) {
         LinearProof here = two.proof;
         here.not_negative({{{x, -sign}, {y, sign}}, -1});
@@ -233,36 +265,104 @@ class StandInCheck {
   /// That the statement `now`, `w` of the old order, keeps its order with `p` in both directions.
   bool others_plainly_kept(const Placed& p, const Access& a, int now, int w,
                            const Access& other) const {
+    if (!parts(p)) return false;
+    const std::vector<LinearRows> in = made(a, p.now);
     for (const bool other_first : {true, false})
-      for (const BasicSet& part : parts(p)) {
-        const Side of = kOfB, same = kOfA;
-        const Side mine = other_first ? kB : kA, its = other_first ? kA : kB;
-        TwoInstances two;
-        if (!(other_first ? meet(two, now, other, p.now, a) : meet(two, p.now, a, now, other)) ||
-            !served_by(two, mine, of, p, part) ||
-            !two.add(same, was_.order.dims(w), was_.order.domain(w).all))
+      for (const LinearRows& part : *parts(p))
+        for (const LinearRows& where : in) {
+          const Side of = kOfB, same = kOfA;
+          const Side mine = other_first ? kB : kA, its = other_first ? kA : kB;
+          TwoInstances two;
+          if (!(other_first ? meet(two, now, other, p.now, a) : meet(two, p.now, a, now, other)) ||
+              !served_by(two, mine, of, p, part) ||
+              !two.add(same, was_.order.dims(w), was_.order.domain(w).all))
+            return false;
+          two.constrain(where, two.places(mine));
+          for (const std::string& i : was_.order.dims(w))
+            if (two.values(its).count(i))
+              if (const auto apart = between(two, its, i, same, i)) two.proof.zero(*apart);
+          const bool well = other_first ? kept(two, now, p.now, same, w, of, p.served, false)
+                                        : kept(two, p.now, now, of, p.served, same, w, false);
+          if (!well) return false;
+        }
+    return true;
+  }
+
+  /// That `p` stays before `q` where what it serves was, and where the caller does not list `q` first
+  /// and they stage for one instance.
+  bool two_plainly_kept(const Placed& p, const Access& a, const Placed& q, const Access& b) const {
+    const bool first = is_.order.first(p.now, q.now);
+    if (!parts(p) || !parts(q)) return false;
+    const auto pose = [&](TwoInstances& two, const LinearRows& x, const LinearRows& y) {
+      return meet(two, p.now, a, q.now, b) && served_by(two, kA, kOfA, p, x) &&
+             served_by(two, kB, kOfB, q, y);
+    };
+    for (const LinearRows& x : *parts(p))
+      for (const LinearRows& y : *parts(q)) {
+        TwoInstances two, same;
+        const bool together =
+            &p > &q && p.now != q.now && !first && pose(same, x, y) && in_common(same, p, q);
+        if (!pose(two, x, y) ||
+            !kept(two, p.now, q.now, kOfA, p.served, kOfB, q.served, p.now == q.now, together))
           return false;
-        for (const std::string& i : was_.order.dims(w))
-          if (two.values(its).count(i))
-            if (const auto apart = between(two, its, i, same, i)) two.proof.zero(*apart);
-        const bool well = other_first ? kept(two, now, p.now, same, w, of, p.served, false)
-                                      : kept(two, p.now, now, of, p.served, same, w, false);
-        if (!well) return false;
       }
     return true;
   }
 
-  /// That `p` stays before `q` where what it serves was.
-  bool two_plainly_kept(const Placed& p, const Access& a, const Placed& q, const Access& b) const {
-    for (const BasicSet& x : parts(p))
-      for (const BasicSet& y : parts(q)) {
-        TwoInstances two;
-        if (!meet(two, p.now, a, q.now, b) || !served_by(two, kA, kOfA, p, x) ||
-            !served_by(two, kB, kOfB, q, y) ||
-            !kept(two, p.now, q.now, kOfA, p.served, kOfB, q.served, p.now == q.now))
-          return false;
-      }
-    return true;
+  /// Whether all such instances of `p` and `q` in one iteration of the loops that they share now stage
+  /// for one instance: `q` for that of `p`.
+  bool in_common(TwoInstances& two, const Placed& p, const Placed& q) const {
+    const auto now = lags(two, is_.order, kA, p.now, kB, q.now);
+    if (!now) return false;
+    for (const LoopLag& l : *now) two.proof.zero(l.later);
+    two.take_in();
+    std::vector<std::size_t> at = two.places(kB);
+    at.insert(at.end(), two.places(kOfA).begin(), two.places(kOfA).end());
+    for (const Placed& y : placed_) {
+      if (y.now != q.now || y.served != p.served || !parts(y)) continue;
+      for (const LinearRows& part : *parts(y))
+        if (two.implies(part, at)) return true;
+    }
+    return false;
+  }
+
+  /// That what `p` writes is what the statement `use` finds, in this part of their relation: it runs
+  /// first, and of other instances that write the element before the use, all come before it. Those
+  /// that a user vouches for are not looked at.
+  bool use_plainly_kept(const Placed& p, int use, const Access& w, const Access& r,
+                        const LinearRows& part) const {
+    const RunOrder& o = is_.order;
+    for (const std::string& i : o.dims(p.now))
+      if (o.trusts(i)) return false;
+    const auto serves = [&](TwoInstances& two, Side fetch) {
+      std::vector<std::size_t> at = two.places(fetch);
+      at.insert(at.end(), two.places(kB).begin(), two.places(kB).end());
+      two.constrain(part, std::move(at));
+    };
+    {
+      TwoInstances two;
+      if (!meet(two, p.now, w, use, r)) return false;
+      serves(two, kA);
+      const auto now = lags(two, o, kA, p.now, kB, use);
+      if (!now) return false;
+      two.take_in();
+      if (keeps_order(std::move(two.proof), std::vector<LoopLag>{}, true, *now,
+                      o.first(p.now, use)) != true)
+        return false;
+    }
+    if (r.write) return true;
+    TwoInstances two;  // another one, the use, and the one that serves the use
+    if (!meet(two, p.now, w, use, r) || !two.add(kOfA, o.dims(p.now), o.domain(p.now).all))
+      return false;
+    touch_one(two, kOfA, p.now, w, kB, use, r);
+    serves(two, kOfA);
+    const auto before = lags(two, o, kA, p.now, kB, use);
+    const auto now = lags(two, o, kA, p.now, kOfA, p.now);
+    if (!before || !now) return false;
+    two.take_in();
+    return in_order_if_two(two, kA, kOfA, [&](LinearProof proof) {
+      return keeps_order(std::move(proof), *before, o.first(p.now, use), *now, false) == true;
+    });
   }
 
   /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run
@@ -354,6 +454,21 @@ class StandInCheck {
   void prove_access(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
     const Map relation = arranged(p.s->relation, o.dims(p.now), o.dims(use));
+    const std::optional<std::vector<LinearRows>> in = rows_of(isl_map_wrap(relation.copy()));
+    const bool plain = in && std::all_of(in->begin(), in->end(), [&](const LinearRows& part) {
+                         return use_plainly_kept(p, use, w, r, part);
+                       });
+    if (plain && !memo().compares) return;
+    try {
+      prove_use(p, use, w, r, relation);
+    } catch (const Refused&) {
+      ensure(!plain, "a use that is shown without isl to find its value does");
+      throw;
+    }
+  }
+
+  void prove_use(const Placed& p, int use, const Access& w, const Access& r, const Map& relation) {
+    const RunOrder& o = is_.order;
     ApproximateMap serves{relation};
     serves.intersect_domain(o.domain(p.now));
     serves.intersect_range(o.domain(use));

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,23 @@ class TwoInstances {
     };
     for (const LinearForm& f : rows.zero) later_.push_back({true, placed(f)});
     for (const LinearForm& f : rows.not_negative) later_.push_back({false, placed(f)});
+  }
+  /// Whether these variables, which are the set's dimensions, meet its constraints wherever those
+  /// taken in so far hold; false says nothing.
+  bool implies(const LinearRows& rows, std::vector<std::size_t> at) {
+    if (rows.quotients > 0) return false;
+    for (const std::string& p : rows.params) at.push_back(parameter(p));
+    const auto holds = [&](LinearForm f, std::int64_t sign) {  // sign*f >= 0
+      for (auto& [v, c] : f.terms) v = at[v], c *= -sign;
+      f.constant = -sign * f.constant - 1;
+      LinearProof not_so = proof;
+      not_so.not_negative(f);
+      return not_so.impossible();
+    };
+    return std::all_of(rows.zero.begin(), rows.zero.end(),
+                       [&](const LinearForm& f) { return holds(f, 1) && holds(f, -1); }) &&
+           std::all_of(rows.not_negative.begin(), rows.not_negative.end(),
+                       [&](const LinearForm& f) { return holds(f, 1); });
   }
   /// Takes in the constraints of the instances, after the equalities that leave fewer variables.
   void take_in() {

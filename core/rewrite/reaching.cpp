@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/external.h"
+#include "core/order/two_instances.h"
 #include "core/rewrite/rule_rewrite.h"
 
 namespace moonloop {
@@ -316,6 +317,72 @@ Map Reaching::pick(const Map& served, int def, int part) const {
   return isl_map_apply_range(served.copy(), same.take());
 }
 
+/// Whether the linear constraints show, without isl, that what this part of a definition reads is not
+/// written there between it and the use. `served`: { use's dims -> part's dims }, in parts. False
+/// says nothing.
+bool Reaching::stays_plainly(const std::vector<LinearRows>& served, int use, int part,
+                             const Access& read, const AccessAt& at) const {
+  const RunOrder& o = r_.order;
+  enum { kUse, kPart, kWrite };
+  const auto fixed = [&](const std::string& name) {
+    return !r_.variables.has(name) && !o.kernel().find_temporary(name) &&
+           !o.kernel().has_iname(name);
+  };
+  std::vector<LinearRows> made;  // where the read is, in parts
+  if (const auto where = where_made(o.kernel(), read, o.dims(part)))
+    for (const BasicSet& b : parts_of(*where)) {
+      const auto rows = linear_rows(b);
+      if (!rows) return false;
+      made.push_back(*rows);
+    }
+  else
+    made.emplace_back();
+  const auto all_fixed = [&](const LinearRows& rows) {
+    return std::all_of(rows.params.begin(), rows.params.end(), fixed);
+  };
+  for (const LinearRows& here : served)
+    for (const LinearRows& where : made) {
+      if (!all_fixed(here) || !all_fixed(where)) return false;
+      TwoInstances two;
+      two.add(kUse, o.dims(use));
+      two.add(kPart, o.dims(part));
+      if (!two.add(kWrite, o.dims(at.insn), o.domain(at.insn).all)) return false;
+      std::vector<std::size_t> both = two.places(kUse);
+      both.insert(both.end(), two.places(kPart).begin(), two.places(kPart).end());
+      two.constrain(here, std::move(both));
+      two.constrain(where, two.places(kPart));
+      two.meet(read, two.values(kPart), r_.at(at), two.values(kWrite), r_.variables, fixed);
+      const auto lags = [&](int from, int s, int to, int t) {
+        std::optional<std::vector<LinearForm>> out(std::in_place);
+        for (std::size_t i = 0; out && i < o.common_loops(s, t); ++i) {
+          const std::string& name = o.loops(s)[i];
+          auto later = weighted_sum(1, two.values(to).at(name), -1, two.values(from).at(name));
+          if (later)
+            out->push_back(std::move(*later));
+          else
+            out.reset();
+        }
+        return out;
+      };
+      const auto until = lags(kPart, part, kWrite, at.insn), after = lags(kWrite, at.insn, kUse, use);
+      if (!until || !after) return false;
+      two.take_in();
+      const auto before_it = [&](LinearProof proof) {  // no write after the part
+        return keeps_order(std::move(proof), *until, o.first(part, at.insn), {}, false) == true;
+      };
+      for (const LinearForm& later : *after) {
+        LinearProof in_later = two.proof;
+        LinearForm from_one = later;
+        --from_one.constant;
+        in_later.not_negative(from_one);
+        if (!before_it(std::move(in_later))) return false;
+        two.proof.zero(later);
+      }
+      if (o.first(at.insn, use) && !before_it(std::move(two.proof))) return false;
+    }
+  return true;
+}
+
 /// Nothing that the definition reads is written between it and the use.
 std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) const {
   const RunOrder& o = r_.order;
@@ -323,11 +390,19 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
   for (int part = first_part(d.insn); part <= ds; ++part) {
     Map instances = pick(u.served, ds, part);
     instances = isl_map_intersect_range(instances.take(), o.domain(part).all.take());
+    std::optional<std::vector<LinearRows>> rows(std::in_place);
+    for (const BasicSet& b : parts_of(isl_map_wrap(instances.copy())))
+      if (auto some = linear_rows(b); some && rows)
+        rows->push_back(std::move(*some));
+      else
+        rows.reset();
     for (const Access& read : r_.accesses[std::size_t(part)]) {
       if (read.write || !(k_.find_temporary(read.variable) || k_.find_arg(read.variable))) continue;
       for (const AccessAt& at : r_.by_variable().at(read.variable)) {
         const Access& w = r_.at(at);
         if (!w.write || !may_run_between(at.insn, part, s)) continue;
+        const bool stays = rows && stays_plainly(*rows, s, part, read, at);
+        if (stays && !memo().compares) continue;
         ApproximateMap found =
             meetings(o.kernel(), o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn));
         Map& bad = found.all;
@@ -336,6 +411,7 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
         bad = isl_map_intersect(bad.take(), o.before(at.insn, s, is_never_parallel).take());
         found.intersect_domain(o.domain(at.insn));
         if (yes(isl_map_is_empty(bad.get()))) continue;
+        ensure(!stays, "a value that is shown without isl to stay does");
         const bool exact = found.exact && u.exact;
         const Witness x = witness(bad, o.dims(at.insn), o.dims(s));
         const Instruction& def = o.insn(ds);

@@ -6,6 +6,7 @@
 
 #include "core/order/order_reference.h"
 #include "core/rewrite/rule_rewrite.h"
+#include "core/sets/linear_proof.h"
 
 /// Which assignment gives the value that a use reads, and whether its right side could be evaluated
 /// at the use instead.
@@ -52,6 +53,8 @@ class Reaching {
   std::optional<Diagnostic> unserved(const Definition& d, const Use& u) const;
   std::optional<Diagnostic> overwritten(const Definition& d, const Use& u) const;
   std::optional<Diagnostic> stale(const Definition& d, const Use& u) const;
+  bool stays_plainly(const std::vector<LinearRows>& served, int use, int part, const Access& read,
+                     const AccessAt& at) const;
   bool conditions_hold(const Definition& d, const Use& u) const;
   bool may_run_between(int w, int from, int to) const;
   Expr at_use(const Definition& d, const Use& u, const Expr& e) const;

@@ -382,13 +382,22 @@ std::optional<bool> runs_in_order(LinearProof pairs, const std::vector<LoopLag>&
 
 std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LinearForm>& was,
                                 bool first_was, const std::vector<LoopLag>& now, bool first_now) {
-  for (const LinearForm& later : was) {
+  std::vector<LoopLag> loops;
+  for (const LinearForm& later : was) loops.push_back({later});
+  return keeps_order(std::move(pairs), loops, first_was, now, first_now);
+}
+
+std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LoopLag>& was, bool first_was,
+                                const std::vector<LoopLag>& now, bool first_now) {
+  for (const LoopLag& loop : was) {
     if (pairs.impossible()) return true;
-    LinearProof here = pairs;
-    here.not_negative(less_one(later, 1));
-    if (const auto kept = runs_in_order(std::move(here), now, first_now); !kept || !*kept)
-      return kept;
-    pairs.zero(later);
+    if (loop.in_order) {
+      LinearProof here = pairs;
+      here.not_negative(less_one(loop.later, 1));
+      if (const auto kept = runs_in_order(std::move(here), now, first_now); !kept || !*kept)
+        return kept;
+    }
+    pairs.zero(loop.later);
   }
   if (!first_was || pairs.impossible()) return true;
   return runs_in_order(std::move(pairs), now, first_now);

@@ -231,6 +231,7 @@ end
 -- One group runs waves of a loop whose sums read its results: in each wave, all terms of one result.
 function Device:wave_by_wave(loop)
   if loop.par or not Recurrence.reads_its_results(self.facts, loop, 1) then return false end
+  local around = self.facts
   if not self:unfold(loop) then return false end
   loop = self.facts.loop[loop.iname]
   local first = Recurrence.along_terms(self, loop)
@@ -241,22 +242,22 @@ function Device:wave_by_wave(loop)
       and trial:try("in a wave, one statement after the other", "distribute_loops", loop.iname) then
     inside = Facts.of(trial.knl, self.params, wave)
   end
-  local facts = self.facts
   self.script, self.facts = trial, inside
   local runs, name = Rows.one_group(self, inside.loop[wave])
   local done = runs and Rows.keep_in_local(self, wave, name)
-  self.facts = facts
+  self.facts = around
   return done
 end
 
--- Sums in a loop become loops like others.
+-- Sums in a loop become loops like others; then only what is in the loop is known.
 function Device:unfold(loop)
   local why = ("terms are added one by one: `%s` may go inside"):format(loop.iname)
   if not self.script:try(why, "unfold_reduction", "id:" .. table.concat(loop.ids, " or id:")) then
     return false
   end
-  self:look()
-  return self.facts.loop[loop.iname] ~= nil
+  if #Facts.instructions_in(self.script.knl, loop.iname) == 0 then return false end
+  self.facts = Facts.of(self.script.knl, self.params, loop.iname)
+  return true
 end
 
 -- Runs what is in the waves of a loop on the device, unless its loops do anyway.

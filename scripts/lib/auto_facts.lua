@@ -20,7 +20,13 @@ local function facts_of(knl, params, within)
     loops = {},        -- the same as a list, each before those in it
     inside = {},       -- by iname, the loops right in it; "" has the outermost ones
     reduced = {},      -- inames of reductions
-    trips = knl:trips(params),
+    -- by iname, how often it runs at most, if that is known
+    trips = setmetatable({}, {__index = function(trips, iname)
+      if not iname then return nil end
+      local most = knl:trips(params, iname)
+      rawset(trips, iname, most or false)
+      return most
+    end}),
   }, Facts)
   for _, each in ipairs(knl.instructions) do
     self.instruction[each.id] = each
@@ -29,9 +35,14 @@ local function facts_of(knl, params, within)
     self.accesses[each.id] = {}
   end
   for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
-  self.loops = lp.parallelism(knl, {brief = true, within = within}).loops
+  self.loops = lp.parallelism(knl, {brief = true, reasons = false, within = within}).loops
   for _, loop in ipairs(self.loops) do
-    self.loop[loop.iname] = loop
+    self.loop[loop.iname] = setmetatable(loop, {__index = function(_, key)
+      if key ~= "why" or loop.par then return nil end
+      local one = lp.parallelism(knl, {brief = true, within = loop.iname}).by_iname[loop.iname]
+      rawset(loop, "why", one.why)
+      return one.why
+    end})
     loop.ids, loop.has = {}, {}
     for _, statement in ipairs(loop.statements) do
       local id = self:instruction_of(statement, loop.iname)

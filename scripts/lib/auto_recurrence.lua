@@ -87,7 +87,7 @@ end
 
 -- Whether the first part of a sum has terms, and no loop but those `outside` is around both parts.
 local function is_apart(knl, outside, r, near, params)
-  if knl:trips(params)[r] == 0 then return false end
+  if knl:trips(params, r) == 0 then return false end
   local around = {}
   for _, insn in ipairs(Facts.instructions_in(knl, near)) do
     for _, each in ipairs(insn.inames) do around[each] = not outside[each] end
@@ -184,7 +184,7 @@ local function directed_loops(facts, loop, along)
   return out
 end
 
-local function is_idle(device, iname) return device.script.knl:trips(device.params)[iname] == 0 end
+local function is_idle(device, iname) return device.script.knl:trips(device.params, iname) == 0 end
 
 -- Cuts a loop where its block ends, unless it ends there anyway; gives whether it did.
 local function cut_at_end(device, why, iname, at, name)

@@ -124,20 +124,20 @@ function Script:declare(value)
   self.knobs[#self.knobs + 1] = value
 end
 
--- Takes a step of `lp`, or else of the library, if it is legal; else gives false and
--- the refusal. `why` is for who reads the script.
+-- Takes a step of `lp`, or else of the library, if it is legal; else gives false. `why` is for who
+-- reads the script.
 function Script:try(why, name, ...)
   local of_library = rawget(lp, name) == nil and rawget(require "moonloop.lib", name) ~= nil
   local step = {why = why, name = name, arguments = {...}, of_library = of_library}
-  local function attempt(knl) return lp.attempt(taken, knl, step) end
+  local function attempt(knl) return lp.if_legal(taken, knl, step) end
   local question = Memory.text(plain(step.arguments))
-  local result, refusal
+  local result
   if question then
-    result, refusal = Memory.of(self.knl, name .. question, attempt)
+    result = Memory.of(self.knl, name .. question, attempt)
   else
-    result, refusal = attempt(self.knl)
+    result = attempt(self.knl)
   end
-  if not result then return false, refusal end
+  if not result then return false end
   self.knl = result
   for _, each in ipairs(step.arguments) do self:declare(each) end
   self.steps[#self.steps + 1] = step

@@ -184,8 +184,9 @@ function Steps.make(device, loop)
     if not tile(device, inames, launch.rules) then return false end
   end
   left[rest] = true
-  device:look()
+  device.facts = Facts.of(device.script.knl, device.params, rest)
   device:nest(rest)
+  device.facts = facts
   return true
 end
 

@@ -244,6 +244,7 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
                                  "Kernel:accesses",
                                  "Kernel:trips",
                                  "lp.fuse_kernels",
+                                 "lp.if_legal",
                                  "lp.is_kernel",
                                  "lp.knob",
                                  "lp.load",

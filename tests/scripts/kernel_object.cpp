@@ -120,6 +120,8 @@ TEST_CASE("trips: values for which no loop inside runs do not count") {
       "domain {[k]: t <= k < i and k < t + 8 and i < t + 9}\na[t, i] = a[t, i] + k\n",
       R"(
     assert(f:trips{n = 100}.i == 8)
+    assert(f:trips({n = 100}, "i") == 8 and f:trips({}, "t") == nil)
+    assert(select(2, lp.attempt(f.trips, f, {}, "z")).code == "unknown-iname")
   )");
   transform(
       "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n"

@@ -285,6 +285,18 @@ TEST_CASE("library: try_each takes the first that is legal, from the kernel as i
   CHECK(d.code == "races");
 }
 
+TEST_CASE("lp.if_legal: what lp.attempt gives, or nothing") {
+  run_lua(kRecurrence, R"(
+    assert(lp.if_legal(lp.split_iname, recur, "i", 4) == recur:split_iname("i", 4))
+    assert(select("#", lp.if_legal(lp.tag_inames, recur, "i:par")) == 0)
+    assert(lp.if_legal(function() return 1, 2 end) == 1)
+    local _, why = lp.attempt(lp.tag_inames, recur, "i:par")  -- reasons are looked for again
+    assert(why.code == "races" and why.message:find "i=2")
+    local ok, wrong = pcall(lp.if_legal, lp.split_iname, recur, "z", 4)
+    assert(not ok and tostring(wrong):find "no iname 'z'")
+  )");
+}
+
 TEST_CASE("library: pipeline takes all steps or none") {
   run_lua(kRecurrence, R"(
     local lib = require "moonloop.lib"

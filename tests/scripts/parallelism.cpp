@@ -57,6 +57,12 @@ b[l] = 2*b[l]
       assert(brief.by_iname[loop.iname].why == loop.why)
     end
     assert(not brief.by_iname.i.par and brief.by_iname.j.par and brief.by_iname.l.par)
+    local without = lp.parallelism(k, {brief = true, reasons = false})
+    for n, loop in ipairs(all.loops) do
+      assert(without.loops[n].iname == loop.iname and without.loops[n].par == loop.par)
+      assert(not without.loops[n].why)
+    end
+    assert(lp.parallelism(k, {reasons = false}).by_iname.i.why == all.by_iname.i.why)
     assert(all.bands and not brief.bands and not brief.dependences and not brief.loops[1].status)
   )lua");
 }
