@@ -152,12 +152,14 @@ class ScanSplitter {
     const Set early =
         both(all_, where({compare(CompareOp::Lt, term, first_of(block_))}, {block_, item_, term_}));
     const Names dims{block_, item_, p, term_};
-    const Set in_blocks =
-        over(both(early, where({compare(CompareOp::Le, first_of(p), term),
-                                compare(CompareOp::Lt, term, index_add({first_of(p), size}))},
-                               {p, term_})),
-             dims);
+    const Set block = where({compare(CompareOp::Le, first_of(p), term),
+                             compare(CompareOp::Lt, term, index_add({first_of(p), size}))},
+                            {p, term_});
+    const Set in_blocks = over(both(early, block), dims);
     part_terms_ = coalesce(over(in_blocks, {p, term_}));
+    // Where all blocks are full, their bounds are those of blocks.
+    const Set full = over(both(coalesce(over(in_blocks, {p})), block), {p, term_});
+    if (same(full, part_terms_)) part_terms_ = full;
     const Set all_have =
         over(both(both(instances({block_, item_}), part_terms_),
                   where({compare(CompareOp::Lt, var(p), var(block_))}, {p, block_})),

@@ -19,6 +19,17 @@ function divided.fresh(knl, base)
 end
 local fresh = divided.fresh
 
+-- The iterations of that loop add their terms to what the one before had. Where these are the same,
+-- as in blocks of two of which the first has none, there is nothing to add.
+function divided.in_order(knl, id, iname)
+  local within = "id:" .. id
+  local options = {force_scan = true, force_outer_iname_for_scan = iname}
+  local out, refusal = lp.attempt(lp.realize_reduction, knl, within, options)
+  if out then return out end
+  if refusal.code == "no-reduction" then return knl end
+  return lp.realize_reduction(knl, within, options)  -- refused, with its place
+end
+
 -- The reduction over `iname` in a text, such as `sum(j, x[j])` or `reduce(max, j, x[j])`.
 local function reduction_text(text, iname)
   local open = text:find("%(" .. iname .. ", ") or text:find("%(%w+, " .. iname .. ", ")

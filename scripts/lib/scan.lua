@@ -2,10 +2,21 @@ local lp = require "moonloop"
 local support = require "moonloop.support"
 local divided = require "moonloop.divided_scan"
 
--- The iterations of that loop add their terms to what the one before had.
-local function in_order(knl, id, iname)
-  return lp.realize_reduction(knl, "id:" .. id,
-                              {force_scan = true, force_outer_iname_for_scan = iname})
+local in_order = divided.in_order
+
+-- Reads what the instructions `uses` read of an array from local memory, where what they read has a
+-- constant size; else, and where subscripts are not affine, it is read where it is.
+local function fetched(knl, array, sweep, uses, tag)
+  local known = {}
+  for _, each in ipairs(knl.temporaries) do known[each.name] = true end
+  local out = lp.attempt(lp.add_prefetch, knl, array, sweep,
+                         {within = uses, temporary_address_space = "local", default_tag = tag})
+  for _, each in ipairs(out and out.temporaries or {}) do
+    for _, extent in ipairs(not known[each.name] and each.shape or {}) do
+      if not extent:find "^%d+$" and not extent:find "^min" then return knl end
+    end
+  end
+  return out or knl
 end
 
 -- Terms and results of the part `d` of a scan are in local memory while its work-items, whose
@@ -13,10 +24,7 @@ end
 local function staged(knl, d, w)
   local uses = ("id:%s or id:%s"):format(w.part, w.own_id)
   for _, array in ipairs(divided.arrays_in(divided.instruction(knl, w.part).rhs)) do
-    -- Those whose subscripts are not affine are read where they are.
-    knl = lp.attempt(lp.add_prefetch, knl, array, {w.part_loop, w.terms, w.block, w.item, w.own},
-                     {within = uses, temporary_address_space = "local", default_tag = "l.auto"})
-          or knl
+    knl = fetched(knl, array, {w.part_loop, w.terms, w.block, w.item, w.own}, uses, "l.auto")
   end
   for _, place in ipairs(divided.instruction(knl, d.id).lhs) do
     local results = place:match "^([%a_][%w_]*)%["
@@ -51,9 +59,30 @@ local function parts_in_group(knl, d, items, each, tag, stages)
                        {outer_iname = item, inner_iname = own, outer_tag = tag})
   if not stages then return knl end
   for _, array in ipairs(divided.arrays_in(divided.instruction(knl, d.part).rhs)) do
-    knl = lp.attempt(lp.add_prefetch, knl, array, {item, own},
-                     {within = "id:" .. d.part, temporary_address_space = "local",
-                      default_tag = "l.auto"}) or knl
+    local known = support.iname_set(knl)
+    knl = fetched(knl, array, {item, own}, "id:" .. d.part, false)
+    for _, loop in ipairs(knl.inames) do
+      if not known[loop] then  -- by the group's own work-items, whose loop a reduction has
+        knl = lp.split_iname(knl, loop, items, {inner_tag = tag})
+      end
+    end
+  end
+  return knl
+end
+
+-- The parts of `d` from the last to the first, so that those that are read next are in a cache that
+-- holds a part of the array. Where their number is no quotient of parameters, they stay as they are.
+local function backwards(knl, d)
+  local loop, array = d.part_loop, divided.instruction(knl, d.part).writes[1]
+  local last = divided.fresh(knl, loop .. "_last")
+  for _, each in ipairs(knl.temporaries) do
+    if each.name == array and each.shape then
+      local number = each.shape[#each.shape]:gsub("(%b()) // (%d+)", "floor(%1/%2)")
+      local map = ("[%s] -> { [%s] -> [%s] : %s = %s - 1 - %s }"):format(
+        table.concat(knl.params, ", "), loop, last, last, number, loop)
+      local turned = lp.attempt(lp.map_domain, knl, map)
+      if turned then return lp.rename_iname(turned, last, loop) end
+    end
   end
   return knl
 end
@@ -108,7 +137,8 @@ local function scan(knl, id, iname, options)
   local wide = support.integer("scan", 4, options.start_items or 1024, 4)
 
   local device, one
-  knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global", nil, {0, 1})
+  knl, device = divided.divide(knl, id, iname, insn.reduction_inames[1], items*each, "global",
+                               nil, {0, 1})
   knl, one = divided.divide(knl, device.start, device.start_loop, device.parts, wide*each,
                             "global")
   knl = in_group(knl, one, each, tag, false)
@@ -116,7 +146,10 @@ local function scan(knl, id, iname, options)
   knl = in_group(knl, device, each, tag, true)
   knl = parts_in_group(knl, device, items, each, tag, true)
   knl = parts_in_group(knl, one, wide, each, tag, false)
-  if device.part_loop then knl = lp.tag_inames(knl, {[device.part_loop] = group}) end
+  if device.part_loop then
+    knl = backwards(knl, device)
+    knl = lp.tag_inames(knl, {[device.part_loop] = group})
+  end
   return lp.tag_inames(knl, {[device.block] = group})
 end
 

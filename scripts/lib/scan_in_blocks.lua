@@ -46,8 +46,7 @@ local function scan_in_blocks(knl, id, iname, options)
     knl = lp.tag_inames(knl, {[d.item] = "l.0"})
   end
   knl = lp.realize_reduction(knl, "id:" .. d.start, {force_scan = true})
-  knl = lp.realize_reduction(knl, "id:" .. d.own_id,
-                             {force_scan = true, force_outer_iname_for_scan = d.item})
+  knl = divided.in_order(knl, d.own_id, d.item)
   knl = lp.tag_inames(knl, {[d.block] = tag})
   if d.part_loop then  -- else there is one block before at most
     knl = lp.tag_inames(knl, {[d.part_loop] = tag})

@@ -29,6 +29,7 @@ inline const std::multimap<std::string, std::string> kRuns{
     {"paper/wildcards.lua", "paper/targeting.loop -p n=101"},
     {"scan/scan.lua", "scan/scan.loop -p n=101"},
     {"scan/by_items.lua", "scan/scan.loop -p n=333"},
+    {"scan/segments.lua", "scan/segments.loop -p n=5003"},
     {"sum/two_stages.lua", "sum/sum.loop -p n=12345"},
     {"spmv/cpu.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},
     {"spmv/spmv.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},
