@@ -20,9 +20,14 @@ endif()
 set(MOONLOOP_FLANG_LIBRARY "" CACHE FILEPATH
     "libmoonloop_flang.a of another build: clang does not compile Flang's headers as C++20")
 if(MOONLOOP_FLANG_LIBRARY)
-  add_library(moonloop_flang STATIC IMPORTED GLOBAL)
-  set_target_properties(moonloop_flang PROPERTIES IMPORTED_LOCATION ${MOONLOOP_FLANG_LIBRARY})
-  target_link_libraries(moonloop_flang INTERFACE moonloop_frontends)
+  # One with nothing in it, over which that one is copied: it is linked and installed as if made here.
+  set(nothing ${CMAKE_BINARY_DIR}/flang_of_another_build.cpp)
+  file(CONFIGURE OUTPUT ${nothing} CONTENT "// The objects are those of ${MOONLOOP_FLANG_LIBRARY}.\n")
+  set_property(SOURCE ${nothing} PROPERTY OBJECT_DEPENDS ${MOONLOOP_FLANG_LIBRARY})
+  add_library(moonloop_flang STATIC ${nothing})
+  add_custom_command(TARGET moonloop_flang POST_BUILD VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -E copy ${MOONLOOP_FLANG_LIBRARY} $<TARGET_FILE:moonloop_flang>)
+  target_link_libraries(moonloop_flang PUBLIC moonloop_frontends)
 else()
   file(GLOB flang_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/frontends/fortran/flang_*.cpp)
   add_library(moonloop_flang STATIC ${flang_sources})
@@ -31,6 +36,8 @@ else()
   # Nothing of it is in a hot loop, and the sanitizers would take twice the memory. Their flags come
   # after those of the target, and after them those of the files.
   target_compile_options(moonloop_flang PRIVATE -O1 -g0 -fno-sanitize=all)
+  # It is compiled before the layers below it where another build wants it alone.
+  set_target_properties(moonloop_flang PROPERTIES OPTIMIZE_DEPENDENCIES ON)
   if(MOONLOOP_SANITIZE)
     set_source_files_properties(${flang_sources} PROPERTIES COMPILE_OPTIONS "-g0;-fno-sanitize=all")
   endif()

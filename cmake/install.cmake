@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 set(libraries moonloop_scripts moonloop_reports moonloop_runtime moonloop_cost moonloop_codegen moonloop_transforms moonloop_frontends)
-if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
+if(MOONLOOP_FORTRAN)
   list(APPEND libraries moonloop_flang)
 endif()
 list(APPEND libraries moonloop_core)

@@ -20,7 +20,7 @@ enum class FortranRole {
 struct FortranComponent {
   std::string of, path;      // the argument of a derived type, and `%part%x`
   std::string type, module;  // that type; no module where the routine declares it
-  bool array = false;        // that argument is an array
+  bool array = false;        // that argument is, or a part of an outer one on the path
   bool nested = false;       // an array of each element of an array: Fortran has no name for all
   bool polymorphic = false;  // that argument is of the type or one that extends it
   std::string pointer;       // that argument is a pointer: its attributes, as declared

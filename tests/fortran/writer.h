@@ -61,6 +61,7 @@ contains
     l = l .neqv. e > 3
     v(3) = 0.5d0*v(3) + y(size(y))/8
     p%two = mod(p%two + 1, 6)
+    tk%pairs(2)%two = mod(tk%pairs(3)%two + e, 9)
   end subroutine
   subroutine nudge(k)
     integer, intent(inout) :: k
@@ -87,6 +88,8 @@ end module
   u = 0.5d0*u + v(2)
   f = .not. f
   p%two = 5
+  tk%pairs(:2)%one = 0.5d0*tk%pairs(4:3:-1)%one + tk%pairs(1)%one/8
+  tk%pairs%two = mod(tk%pairs%two + 1, 5)
 end subroutine
 subroutine through(what, k)
   implicit none
