@@ -278,7 +278,8 @@ const std::vector<ApiField> kErrorFields{
 const std::vector<ApiField> kParallelismOptionsFields{
     {"brief", "boolean?",
      "of each loop only `par` and the first reason against it, which is quicker"},
-    {"reasons", "boolean?", "false, with `brief`: `par` alone, which is quicker still"},
+    {"reasons", "boolean?",
+     "false, with `brief`: of a reason only `code` and `variable`, which is quicker still"},
     {"within", "string?", "only about this loop and those in it"},
 };
 

@@ -46,8 +46,12 @@ void push_instance(lua_State* L, const CounterexampleInstance& i) {
   lua_setfield(L, -2, "at");
 }
 
-void put_obstacle(lua_State* L, const LoopParallelism& l) {
+void put_obstacle(lua_State* L, const LoopParallelism& l, bool reasons) {
   put(L, "code", l.why->code);
+  if (!reasons) {
+    if (l.instances) put(L, "variable", l.variable);
+    return;
+  }
   put(L, "why", l.why->text);
   put(L, "hint", l.why->hint);
   if (!l.instances) return;
@@ -63,14 +67,14 @@ void put_obstacle(lua_State* L, const LoopParallelism& l) {
   lua_setfield(L, -2, "params");
 }
 
-void push_loop(lua_State* L, const LoopParallelism& l, bool brief) {
+void push_loop(lua_State* L, const LoopParallelism& l, const AskedOfLoops& asked) {
   lua_createtable(L, 0, 14);
   put(L, "iname", l.iname);
   if (!l.tag.empty()) put(L, "tag", l.tag);
   put(L, "around", l.around);
   put(L, "statements", l.statements);
   put(L, "par", l.par);
-  if (!brief) {
+  if (!asked.brief) {
     put(L, "status", std::string(to_string(l.status)));
     put_each(L, "reductions", l.reductions, [&](const LoopReduction& r) {
       lua_createtable(L, 0, 4);
@@ -80,7 +84,7 @@ void push_loop(lua_State* L, const LoopParallelism& l, bool brief) {
       if (!r.declared()) put(L, "variable", r.variable);
     });
   }
-  if (l.why) put_obstacle(L, l);
+  if (l.why) put_obstacle(L, l, asked.reasons);
 }
 
 void push_dependence(lua_State* L, const CarriedDependence& d) {
@@ -111,7 +115,8 @@ int parallelism_function(lua_State* L, State& s) {
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
       const std::string name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
       if (name != "brief" && name != "reasons" && name != "within")
-        luaL_argerror(L, 2, ("unknown option '" + name + "'; it has brief, reasons, within").c_str());
+        luaL_argerror(L, 2,
+                      ("unknown option '" + name + "'; it has brief, reasons, within").c_str());
     }
     lua_getfield(L, 2, "brief");
     asked.brief = lua_toboolean(L, -1) != 0;
@@ -124,7 +129,7 @@ int parallelism_function(lua_State* L, State& s) {
   const State::Pause pause(s);
   const Parallelism p = parallelism(k, asked);
   lua_createtable(L, 0, 4);
-  put_each(L, "loops", p.loops, [&](const LoopParallelism& l) { push_loop(L, l, asked.brief); });
+  put_each(L, "loops", p.loops, [&](const LoopParallelism& l) { push_loop(L, l, asked); });
   lua_createtable(L, 0, static_cast<int>(p.loops.size()));
   lua_getfield(L, -2, "loops");
   for (std::size_t n = 0; n < p.loops.size(); ++n) {

@@ -138,9 +138,7 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
   const std::optional<bool> apart =
       conflicts_.plainly_agree(x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
   if (apart == true) return std::nullopt;
-  if (apart == false && !plan_.reasons && (!groups || trusted_.empty()) &&
-      !is_claimed(x, y, groups ? "global" : "local"))
-    return Pairs{};
+  if (apart == false && !groups && !plan_.reasons && !is_claimed(x, y, "local")) return Pairs{};
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);
   if (!carried.empty()) {
     auto later = conflicts_.in_later(std::move(pairs), x, y, carried);

@@ -224,9 +224,8 @@ class Fission {
       return known->second.depends;
     }
     const bool depends = find_within(a, x, b, y);
-    r_.depends_within.emplace(
-        std::move(asked),
-        Reference::AnswerWithin{x.insn, y.insn, x.points, y.points, depends});
+    r_.depends_within.emplace(std::move(asked),
+                              Reference::AnswerWithin{x.insn, y.insn, x.points, y.points, depends});
     return depends;
   }
 
@@ -305,8 +304,7 @@ class Fission {
     }
     two.take_in();
     const bool exact = two.exact;
-    const auto none =
-        keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
+    const auto none = keeps_order(std::move(two.proof), order, o.first(a.insn, b.insn), {}, false);
     if (!none || (!*none && !exact)) return std::nullopt;
     return !*none;
   }

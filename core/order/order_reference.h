@@ -101,8 +101,8 @@ class Reference {
   /// (core/order/nest.cpp).
   mutable std::map<std::pair<std::array<int, 4>, ClaimsKey>, bool> depends;
   /// The same in one iteration of the loops that two present statements share, all but those of
-  /// teams: by the statements, their instances, which have these addresses as long as the answer has
-  /// them, and the shared inames of teams.
+  /// teams: by the statements, their instances, which have these addresses as long as the answer
+  /// has them, and the shared inames of teams.
   struct AskedWithin {
     std::array<int, 4> accesses;
     const Instruction *x, *y;

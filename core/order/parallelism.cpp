@@ -99,7 +99,7 @@ class RaceFinder : public Legality {
 class ParallelismFinder {
  public:
   ParallelismFinder(const Kernel& k, const AskedOfLoops& asked)
-      : k_(k), within_(asked.within), brief_(asked.brief), reasons_(asked.reasons) {}
+      : k_(k), within_(asked.within), brief_(asked.brief) {}
 
   Parallelism find() {
     check_legal(k_);
@@ -213,10 +213,6 @@ class ParallelismFinder {
       l.status = l.reductions.empty() ? LoopStatus::Parallel : LoopStatus::Reduction;
       return;
     }
-    if (!reasons_) {
-      l.status = LoopStatus::Unproved;
-      return;
-    }
     const LoopRefusal* shown = &all.front();
     std::vector<LoopReduction> recognizable;
     bool only = true, certain = false;
@@ -299,7 +295,7 @@ class ParallelismFinder {
 
   const Kernel& k_;
   const std::string& within_;
-  const bool brief_, reasons_;
+  const bool brief_;
   std::shared_ptr<const RunOrder> order_;
   RaceFinder::Refusals refusals_;
   std::optional<Kernel> typed_;

@@ -89,7 +89,7 @@ struct AskedOfLoops {
   /// Only which loops `par` may be on, and the first reason found where it may not; without
   /// reductions that are declared, dependences and bands. It ends sooner where much is in the way.
   bool brief = false;
-  /// With `brief`: also without reasons.
+  /// With `brief`: of a reason, only its code and the variable; without two instances.
   bool reasons = true;
 };
 

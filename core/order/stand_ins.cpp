@@ -288,8 +288,8 @@ class StandInCheck {
     return true;
   }
 
-  /// That `p` stays before `q` where what it serves was, and where the caller does not list `q` first
-  /// and they stage for one instance.
+  /// That `p` stays before `q` where what it serves was, and where the caller does not list `q`
+  /// first and they stage for one instance.
   bool two_plainly_kept(const Placed& p, const Access& a, const Placed& q, const Access& b) const {
     const bool first = is_.order.first(p.now, q.now);
     if (!parts(p) || !parts(q)) return false;
@@ -309,8 +309,8 @@ class StandInCheck {
     return true;
   }
 
-  /// Whether all such instances of `p` and `q` in one iteration of the loops that they share now stage
-  /// for one instance: `q` for that of `p`.
+  /// Whether all such instances of `p` and `q` in one iteration of the loops that they share now
+  /// stage for one instance: `q` for that of `p`.
   bool in_common(TwoInstances& two, const Placed& p, const Placed& q) const {
     const auto now = lags(two, is_.order, kA, p.now, kB, q.now);
     if (!now) return false;
@@ -326,9 +326,9 @@ class StandInCheck {
     return false;
   }
 
-  /// That what `p` writes is what the statement `use` finds, in this part of their relation: it runs
-  /// first, and of other instances that write the element before the use, all come before it. Those
-  /// that a user vouches for are not looked at.
+  /// That what `p` writes is what the statement `use` finds, in this part of their relation: it
+  /// runs first, and of other instances that write the element before the use, all come before it.
+  /// Those that a user vouches for are not looked at.
   bool use_plainly_kept(const Placed& p, int use, const Access& w, const Access& r,
                         const LinearRows& part) const {
     const RunOrder& o = is_.order;

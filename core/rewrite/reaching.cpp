@@ -317,9 +317,9 @@ Map Reaching::pick(const Map& served, int def, int part) const {
   return isl_map_apply_range(served.copy(), same.take());
 }
 
-/// Whether the linear constraints show, without isl, that what this part of a definition reads is not
-/// written there between it and the use. `served`: { use's dims -> part's dims }, in parts. False
-/// says nothing.
+/// Whether the linear constraints show, without isl, that what this part of a definition reads is
+/// not written there between it and the use. `served`: { use's dims -> part's dims }, in parts.
+/// False says nothing.
 bool Reaching::stays_plainly(const std::vector<LinearRows>& served, int use, int part,
                              const Access& read, const AccessAt& at) const {
   const RunOrder& o = r_.order;
@@ -364,7 +364,8 @@ bool Reaching::stays_plainly(const std::vector<LinearRows>& served, int use, int
         }
         return out;
       };
-      const auto until = lags(kPart, part, kWrite, at.insn), after = lags(kWrite, at.insn, kUse, use);
+      const auto until = lags(kPart, part, kWrite, at.insn),
+                 after = lags(kWrite, at.insn, kUse, use);
       if (!until || !after) return false;
       two.take_in();
       const auto before_it = [&](LinearProof proof) {  // no write after the part

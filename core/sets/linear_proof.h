@@ -99,8 +99,8 @@ struct LoopLag {
 /// the constraints, or nothing.
 std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LinearForm>& was,
                                 bool first_was, const std::vector<LoopLag>& now, bool first_now);
-/// The same where loops of `was` may have iterations that run at the same time: pairs that differ in
-/// one of these first do not count.
+/// The same where loops of `was` may have iterations that run at the same time: pairs that differ
+/// in one of these first do not count.
 std::optional<bool> keeps_order(LinearProof pairs, const std::vector<LoopLag>& was, bool first_was,
                                 const std::vector<LoopLag>& now, bool first_now);
 /// Whether every pair that meets `pairs` and differs in some of `was` runs one after the other, in

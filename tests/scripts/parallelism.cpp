@@ -60,7 +60,8 @@ b[l] = 2*b[l]
     local without = lp.parallelism(k, {brief = true, reasons = false})
     for n, loop in ipairs(all.loops) do
       assert(without.loops[n].iname == loop.iname and without.loops[n].par == loop.par)
-      assert(not without.loops[n].why)
+      assert(not without.loops[n].why and without.loops[n].code == loop.code
+             and without.loops[n].variable == loop.variable)
     end
     assert(lp.parallelism(k, {reasons = false}).by_iname.i.why == all.by_iname.i.why)
     assert(all.bands and not brief.bands and not brief.dependences and not brief.loops[1].status)
@@ -81,5 +82,6 @@ a[i] = a[i - 1]
       "kernel k(n: int32, a: float64[n])\n"
       "domain {[i]: 0 <= i < n}\na[i] = 1\n",
       "lp.parallelism(k, {whithin = 'i'})");
-  CHECK(unknown.text.find("unknown option 'whithin'; it has brief, within") != std::string::npos);
+  CHECK(unknown.text.find("unknown option 'whithin'; it has brief, reasons, within") !=
+        std::string::npos);
 }
