@@ -58,24 +58,40 @@ class ReductionCut {
  private:
   Expr cut(const Expr& e, const Instruction& insn) {
     std::vector<Expr> cuts;  // sums of two parts
-    return rewrite(e, [&](const Expr& x) {
-      if (const auto* n = x.as<Nary>(); n && n->op == NaryOp::Add) return spliced(x, *n, cuts);
-      const Reduce* r = x.as<Reduce>();
-      if (!r || std::find(r->inames.begin(), r->inames.end(), iname_) == r->inames.end()) return x;
-      if (arity(r->op) == 2)
-        refuse("two-valued", x.at(), "`{}` gives two values, which no expression puts together",
-               to_string(x));
-      if (r->inames.size() > 1)
-        refuse("not-a-reduction-loop", x.at(),
-               "`{}` is over several inames; split_reduction_outward gives `{}` one of its own",
-               to_string(x), iname_);
-      const Expr first = part(*r, x.at(), insn, before_, "<"),
-                 second = part(*r, x.at(), insn, from_, ">=");
-      changed_ = true;
-      const Expr both = combined(r->op, {first}, {second}, {})[0];
-      if (r->op == ReduceOp::Sum) cuts.push_back(both);
-      return both;
-    });
+    return cut_in(e, insn, insn.inames, cuts);
+  }
+
+  /// `around`: the loops, those of reductions too, that `e` is in.
+  Expr cut_in(const Expr& e, const Instruction& insn, const std::set<std::string>& around,
+              std::vector<Expr>& cuts) {
+    if (!contains_reduction(e)) return e;
+    std::set<std::string> inside = around;
+    if (const Reduce* r = e.as<Reduce>())
+      for (const std::string& i : r->inames)
+        if (i != iname_) inside.insert(i);
+    const Expr x =
+        map_children(e, [&](const Expr& child) { return cut_in(child, insn, inside, cuts); });
+    if (const auto* n = x.as<Nary>(); n && n->op == NaryOp::Add) return spliced(x, *n, cuts);
+    const Reduce* r = x.as<Reduce>();
+    if (!r || std::find(r->inames.begin(), r->inames.end(), iname_) == r->inames.end()) return x;
+    return in_two_parts(x, *r, insn, around, cuts);
+  }
+
+  Expr in_two_parts(const Expr& x, const Reduce& r, const Instruction& insn,
+                    const std::set<std::string>& around, std::vector<Expr>& cuts) {
+    if (arity(r.op) == 2)
+      refuse("two-valued", x.at(), "`{}` gives two values, which no expression puts together",
+             to_string(x));
+    if (r.inames.size() > 1)
+      refuse("not-a-reduction-loop", x.at(),
+             "`{}` is over several inames; split_reduction_outward gives `{}` one of its own",
+             to_string(x), iname_);
+    const Expr first = part(r, x.at(), insn, around, before_, "<"),
+               second = part(r, x.at(), insn, around, from_, ">=");
+    changed_ = true;
+    const Expr both = combined(r.op, {first}, {second}, {})[0];
+    if (r.op == ReduceOp::Sum) cuts.push_back(both);
+    return both;
   }
 
   /// Among sums only, the parts of a sum that is cut are terms like others: additions have no order
@@ -94,21 +110,22 @@ class ReductionCut {
   }
 
   /// The terms on one side of the value, over an iname of their own.
-  Expr part(const Reduce& r, const Span& at, const Instruction& insn, const std::string& stem,
+  Expr part(const Reduce& r, const Span& at, const Instruction& insn,
+            const std::set<std::string>& loops_around, const std::string& stem,
             const char* relation) {
     const std::string name = made_.insert(stem).second ? stem : names_.take("", stem);
     InameRewrite own = renamed_inames({{iname_, name}});
     const Domain home = *k_.home_of(iname_);
     std::vector<std::string> around;
     for (const std::string& i : home.inames())
-      if (i != iname_ && insn.inames.contains(i)) around.push_back(i);
+      if (i != iname_ && loops_around.contains(i)) around.push_back(i);
     std::vector<std::string> kept = around;
     kept.push_back(iname_);
     Set all = dims_to_params(to_dims(home.set, kept), around);
     const Set side = condition(insn, relation);
     all = Set(isl_set_intersect(all.take(), to_dims(side, {iname_}).take()));
     // What the loops around imply bounds nothing: the part may then be staged for them.
-    const std::vector<std::string> loops(insn.inames.begin(), insn.inames.end());
+    const std::vector<std::string> loops(loops_around.begin(), loops_around.end());
     all = gist_of_loops(all, all_to_params(domain_of(k_, loops)));
     out_.domains.push_back({tidy(rename_dims(std::move(all), {{iname_, name}})), home.at});
     out_.loop_order.push_back(name);

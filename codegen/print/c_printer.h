@@ -209,8 +209,8 @@ class CPrinter {
   std::optional<std::set<std::string>> launch_writes_;
   std::map<std::string, std::vector<std::string>> ahead_names_;  // by array, for all kernels
   std::map<std::string, std::size_t> ahead_used_;                // of these, in this kernel
-  std::set<std::string> varying_;  // names with a value for each lane
-  std::string status_;             // of the last call in CUDA's host function
+  std::set<std::string> varying_;                                // names with a value for each lane
+  std::string status_;  // of the last call in CUDA's host function
   int depth_ = 0;
   bool marks_;                     // where statements begin and end
   bool checks_;                    // claims, while the code runs

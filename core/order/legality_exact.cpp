@@ -284,8 +284,8 @@ Map Legality::with_known_scalars(const Pair& p, Map pairs) const {
 }
 
 void Legality::prove(const Pair& p) const {
-  // Among many statements, most pairs are like one that is known. Among few, the constraints show the
-  // order in less time than it takes to make the key.
+  // Among many statements, most pairs are like one that is known. Among few, the constraints show
+  // the order in less time than it takes to make the key.
   constexpr int kMany = 64;
   const bool many = present_->size() > kMany;
   if (!many && !memo().compares && plainly_kept(p)) return;

@@ -340,8 +340,8 @@ bool commute(const Event& x, const Event& y) {
 }
 using History = std::map<Cell, std::vector<Event>>;
 
-/// What touches each cell. With `whole`, what a proof may count: whole records, not their fields, and
-/// also reads in arms of choices that are not taken.
+/// What touches each cell. With `whole`, what a proof may count: whole records, not their fields,
+/// and also reads in arms of choices that are not taken.
 History history(const Enumeration& e, bool temporaries, bool whole = false) {
   History out;
   for (std::size_t i = 0; i < e.all.size(); ++i)

@@ -56,6 +56,15 @@ TEST_CASE("split_reduction_at: each operation, at places within and outside") {
   }
 }
 
+TEST_CASE("split_reduction_at: a reduction within another one of the same domain") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, m: int32, a: float64[n, n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j, v]: 0 <= j <= v < n and v <= j + 2}\n"
+      "c[i] = sum(j, a[i, j]*sum(v, a[j, v])) {inames=i}\n");
+  for (const char* at : {"i", "3", "m - i"})
+    for (const int n : {1, 2, 7}) CHECK(same_values(k, cut_sum(k, "v", at), {{"n", n}, {"m", 3}}));
+}
+
 TEST_CASE("split_reduction_at: rules are expanded, and steps before it count") {
   const Kernel k = rows("f(x) := sum(k, a[x, k])\nc[i] = 1 + f(n - 1 - i) {id=w, inames=i}\n");
   Kernel out = apply(k, "split_iname", {text("i"), number(4)});
