@@ -103,10 +103,12 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
   const Access& x = ref_->at(write);
   const Witness found = witness(crossing, present_->dims(w), present_->dims(r));
   std::string number;
-  for (const std::string& i : numbers(x.variable, write.insn))
+  const std::vector<std::string> all_numbers = numbers(x.variable, write.insn);
+  for (const std::string& i : all_numbers)
     if (const auto at = found.b.find(i);
         number.empty() && (at == found.b.end() || at->second != found.a.at(i)))
       number = i;
+  if (number.empty()) number = all_numbers.front();  // where nobody is told the instances
   refuse_copies(write, read, found, exact,
                 fmt::format("each iteration of `{}`, tagged `{}`, has its own `{}`", number,
                             k_.tag(number)->text, x.variable),

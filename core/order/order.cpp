@@ -715,7 +715,7 @@ std::string instance_text(const std::string& id, const std::vector<std::string>&
 }
 
 std::string element_text(const Access& a, const std::map<std::string, std::int64_t>& at) {
-  if (a.index.empty()) return a.variable;
+  if (a.index.empty() || WithoutReasons::apply()) return a.variable;
   const Expr* flat = flat_of(a.index);
   std::string out;
   for (const Expr& i : flat ? Exprs{*flat} : a.index) {
