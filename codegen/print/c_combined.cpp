@@ -58,6 +58,17 @@ static __device__ __forceinline__ bool first_of_equal(void const *at, T *value, 
 }
 )";
 
+/// The update, which a step since combine_updates may have given another form.
+CombinableUpdate update_of(const Kernel& k, const Instruction& insn) {
+  CommutingUpdates updates(k);
+  try {
+    return combinable_update(k, insn, updates);
+  } catch (const Refused& e) {
+    fail("unsupported", insn.at, "instruction `{}` is combined, but cannot be any more: {}",
+         insn.id, e.diagnostic().text);
+  }
+}
+
 }  // namespace
 
 std::string Helpers::number_of_equal() {
@@ -74,8 +85,7 @@ std::string Helpers::first_of_equal() {
 
 void CPrinter::combined_atomic(const Instruction& insn) {
   using Operation = CombinableUpdate::Operation;
-  CommutingUpdates updates(k_);
-  const CombinableUpdate u = combinable_update(k_, insn, updates);
+  const CombinableUpdate u = update_of(k_, insn);
   const Type t = expr_.type(insn.lhs[0]);
   const std::string place = expr_.place(insn.lhs[0]), type = type_name(t);
   const auto* minus = u.term.as<Unary>();

@@ -209,7 +209,7 @@ domain {[i]: 0 <= i < 64}
 h[d[i]] = 3*h[d[i]] + 1  {atomic=combined}
 )",
                 Target::Cuda, {{"i", "l.0"}})
-            .code == "not-an-update");
+            .code == "unsupported");
 }
 
 TEST_CASE("devices: an atomic update of more than a word takes a lock") {
