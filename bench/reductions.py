@@ -12,20 +12,15 @@ row; rows for which the time (`--limit`, seconds) does not suffice are named.
 """
 
 import argparse
-import datetime
 import json
 import math
 import pathlib
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy
 
-from scans import Cupy, Torch
-
-HERE = pathlib.Path(__file__).resolve().parent
+from scans import Cupy, Torch, binary, table
 
 # Shapes and reduced axes: PANAMERA's table 4, then all of a little array, rows, columns, axes between others.
 SUMS = [((16226304,), (0,)), ((1024, 131072), (1,)), ((131072, 1024), (1,)), ((1048576, 512), (1,)),
@@ -192,8 +187,7 @@ def measure(o, row, axes, data, peers, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    there = [p for p in (HERE.parent / "build-static" / "moonloop", HERE.parent / "build" / "moonloop") if p.exists()]
-    parser.add_argument("--moonloop", type=pathlib.Path, default=there[0] if there else None)
+    parser.add_argument("--moonloop", type=pathlib.Path, default=binary())
     parser.add_argument("--only", help="kernels, with commas between them")
     parser.add_argument("--types", default="float32,float64,float16", help="of sums")
     parser.add_argument("--compile", action="store_true", help="PyTorch's compiled code, too")
@@ -203,43 +197,7 @@ def main():
     if not o.moonloop:
         parser.error("no binary; give one with --moonloop")
     o.moonloop, o.types = o.moonloop.resolve(), o.types.split(",")
-    begin = time.monotonic()
-    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-                            capture_output=True, text=True, check=False).stdout.strip()
-    result, peers = {"date": str(datetime.date.today()), "device": device, "peers": {}, "rows": []}, {}
-    for name, make in (("cupy", Cupy), ("torch", Torch)):
-        try:
-            peers[name] = make()
-            result["peers"][name] = (peers[name].xp if name == "cupy" else peers[name].torch).__version__
-        except ImportError as e:
-            result["peers"][name] = f"not there: {e}"
-        print(f"{name}: {result['peers'][name]}", file=sys.stderr, flush=True)
-    columns = [*peers, *(["compiled"] if o.compile else [])]
-    print(f"{result['date']}, {device}; `./dev bench reductions`\n\n| kernel | type | size | Moonloop, us | " +
-          "".join(f"{p}, us | " for p in columns) + "ratio | Moonloop, TB/s |\n" + "|---"*(len(columns) + 6) + "|",
-          flush=True)
-    shared = pathlib.Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        for row, axes, data in rows(o):
-            if o.only and row["kernel"] not in o.only.split(","):
-                continue
-            if time.monotonic() - begin > o.limit:
-                row["failure"] = "no time was left"
-            else:
-                measure(o, row, axes, data, peers, pathlib.Path(folder))
-            result["rows"].append(row)
-            cell = lambda v: f"{v*1e6:.1f}" if isinstance(v, float) else ""
-            rate = f"{row['bytes']/row['moonloop']/1e12:.2f}" if "moonloop" in row else ""
-            print(f"| `{row['kernel']}` | {row['type']} | {row['size']} | {cell(row.get('moonloop'))} | " +
-                  "".join(f"{cell(row.get(p))} | " for p in columns) +
-                  f"{row.get('ratio', math.nan):.2f} | {rate} |", flush=True)
-            for what in ("failure", "wrong"):
-                if what in row:
-                    print(f"{row['kernel']}, {row['size']}: {what}: {row[what]}", file=sys.stderr, flush=True)
-            if o.output:
-                o.output.write_text(json.dumps(result, indent=1) + "\n")
-    return 1 if any("failure" in r or "wrong" in r for r in result["rows"]) else 0
-
+    return table(o, "reductions", ("kernel", "type", "size"), rows(o), measure, ["compiled"]*o.compile)
 
 if __name__ == "__main__":
     sys.exit(main())

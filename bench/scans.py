@@ -16,6 +16,7 @@ import datetime
 import json
 import math
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -203,10 +204,59 @@ def measure(o, row, data, n, bins, peers, folder):
         row["ratio"] = min(known)/row["moonloop"]
 
 
+def binary():
+    """The program that is there, or nothing."""
+    there = [p for p in (HERE.parent / "build-static" / "moonloop", HERE.parent / "build" / "moonloop") if p.exists()]
+    return there[0] if there else None
+
+
+def table(o, name, keys, rows, measure, more=()):
+    """Measures rows and prints each, with the columns `keys` of its own and those of the peers and of `more`; writes
+    all of them to o.output. `rows`: of a row and what `measure` takes with it. Gives the exit status."""
+    if not shutil.which("nvidia-smi"):
+        print(f"{name}: needs a machine with an NVIDIA GPU; `nvidia-smi` is not there", file=sys.stderr)
+        return 2
+    begin = time.monotonic()
+    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
+                            capture_output=True, text=True, check=False).stdout.strip()
+    result, peers = {"date": str(datetime.date.today()), "device": device, "peers": {}, "rows": []}, {}
+    for peer, make in (("cupy", Cupy), ("torch", Torch)):
+        try:
+            peers[peer] = make()
+            result["peers"][peer] = (peers[peer].xp if peer == "cupy" else peers[peer].torch).__version__
+        except ImportError as e:
+            result["peers"][peer] = f"not there: {e}"
+        print(f"{peer}: {result['peers'][peer]}", file=sys.stderr, flush=True)
+    columns = [*peers, *more]
+    print(f"{result['date']}, {device}; `./dev bench {name}`\n\n| {' | '.join(keys)} | Moonloop, us | " +
+          "".join(f"{p}, us | " for p in columns) + "ratio | Moonloop, TB/s |\n" +
+          "|---"*(len(keys) + len(columns) + 3) + "|", flush=True)
+    shared = pathlib.Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        for row, *given in rows:
+            if o.only and row["kernel"] not in o.only.split(","):
+                continue
+            if time.monotonic() - begin > o.limit:
+                row["failure"] = "no time was left"
+            else:
+                measure(o, row, *given, peers, pathlib.Path(folder))
+            result["rows"].append(row)
+            cell = lambda v: f"{v*1e6:.1f}" if isinstance(v, float) else ""
+            rate = f"{row['bytes']/row['moonloop']/1e12:.2f}" if "moonloop" in row else ""
+            print("| " + " | ".join(f"`{row[k]}`" if k == "kernel" else row[k] for k in keys) +
+                  f" | {cell(row.get('moonloop'))} | " + "".join(f"{cell(row.get(p))} | " for p in columns) +
+                  f"{row.get('ratio', math.nan):.2f} | {rate} |", flush=True)
+            for what in ("failure", "wrong"):
+                if what in row:
+                    print(f"{row['kernel']}, {row['size']}: {what}: {row[what]}", file=sys.stderr, flush=True)
+            if o.output:
+                o.output.write_text(json.dumps(result, indent=1) + "\n")
+    return 1 if any("failure" in r or "wrong" in r for r in result["rows"]) else 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    there = [p for p in (HERE.parent / "build-static" / "moonloop", HERE.parent / "build" / "moonloop") if p.exists()]
-    parser.add_argument("--moonloop", type=pathlib.Path, default=there[0] if there else None)
+    parser.add_argument("--moonloop", type=pathlib.Path, default=binary())
     parser.add_argument("--sizes", default="16,18,20,22,24,26,28", help="of scans, as powers of two")
     parser.add_argument("--only", help="kernels, with commas between them")
     parser.add_argument("--limit", type=float, default=280, help="seconds for all rows")
@@ -216,42 +266,7 @@ def main():
     if not o.moonloop:
         parser.error("no binary; give one with --moonloop")
     o.moonloop, o.sizes = o.moonloop.resolve(), [int(s) for s in o.sizes.split(",")]
-    begin = time.monotonic()
-    device = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"],
-                            capture_output=True, text=True, check=False).stdout.strip()
-    result, peers = {"date": str(datetime.date.today()), "device": device, "peers": {}, "rows": []}, {}
-    for name, make in (("cupy", Cupy), ("torch", Torch)):
-        try:
-            peers[name] = make()
-            result["peers"][name] = (peers[name].xp if name == "cupy" else peers[name].torch).__version__
-        except ImportError as e:
-            result["peers"][name] = f"not there: {e}"
-        print(f"{name}: {result['peers'][name]}", file=sys.stderr, flush=True)
-    shared = pathlib.Path("/dev/shm")
-    print(f"{result['date']}, {device}; `./dev bench scans`\n\n| kernel | size | Moonloop, us | " +
-          "".join(f"{p}, us | " for p in peers) + "ratio | Moonloop, TB/s |\n" + "|---"*(len(peers) + 5) + "|",
-          flush=True)
-    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        for row, data, n, bins in rows(o):
-            if o.only and row["kernel"] not in o.only.split(","):
-                continue
-            if time.monotonic() - begin > o.limit:
-                row["failure"] = "no time was left"
-            else:
-                measure(o, row, data, n, bins, peers, pathlib.Path(folder))
-            result["rows"].append(row)
-            cell = lambda v: f"{v*1e6:.1f}" if isinstance(v, float) else ""
-            rate = f"{row['bytes']/row['moonloop']/1e12:.2f}" if "moonloop" in row else ""
-            print(f"| `{row['kernel']}` | {row['size']} | {cell(row.get('moonloop'))} | " +
-                  "".join(f"{cell(row.get(p))} | " for p in peers) +
-                  f"{row.get('ratio', math.nan):.2f} | {rate} |", flush=True)
-            for what in ("failure", "wrong"):
-                if what in row:
-                    print(f"{row['kernel']}, {row['size']}: {what}: {row[what]}", file=sys.stderr, flush=True)
-            if o.output:
-                o.output.write_text(json.dumps(result, indent=1) + "\n")
-    return 1 if any("failure" in r or "wrong" in r for r in result["rows"]) else 0
-
+    return table(o, "scans", ("kernel", "size"), rows(o), measure)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -133,9 +133,11 @@ local function reduce(knl, ids, options)
   support.kernel("reduce", knl)
   ids = support.names("reduce", 2, ids)
   local o = support.options("reduce", 3, options, "chunk, lanes, params, rows, size, strategy")
+  support.check(#ids > 0, "reduce", 2, "no instruction is given")
+  for _, id in ipairs(ids) do
+    support.check(#instructions(knl, {id}) > 0, "reduce", 2, "the kernel has no instruction '%s'", id)
+  end
   local insns = instructions(knl, ids)
-  support.check(#ids > 0 and #insns == #ids, "reduce", 2, "the kernel has no instruction '%s'",
-                table.concat(ids, ", "))
   local function loops(insn)
     return table.concat(insn.inames, ",") .. ";" .. table.concat(insn.reduction_inames, ",")
   end
@@ -145,6 +147,14 @@ local function reduce(knl, ids, options)
                   "instructions '%s' and '%s' have different loops", insns[1].id, each.id)
   end
   local own = {strategy = o.strategy or "auto", params = o.params or {}}
+  support.check(type(own.params) == "table", "reduce", 3, "table of sizes by name expected, got %s",
+                type(own.params))
+  local known_sizes = {}
+  for _, each in ipairs(knl.params) do known_sizes[each] = true end
+  for each in pairs(own.params) do
+    support.check(known_sizes[each], "reduce", 3, "the kernel has no size '%s'; it has %s",
+                  tostring(each), table.concat(knl.params, ", "))
+  end
   own.size = support.integer("reduce", 3, o.size or 256, 1)
   for _, each in ipairs{"chunk", "lanes", "rows"} do
     own[each] = o[each] and support.integer("reduce", 3, o[each], 1)

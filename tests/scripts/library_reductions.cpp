@@ -115,6 +115,13 @@ TEST_CASE("library: what reduce refuses") {
     return refusal(two, "lib.reduce(two, " + arguments + ")").text;
   };
   CHECK(wrong("'row'") == "bad argument #2 to 'reduce' (the kernel has no instruction 'row')");
+  CHECK(wrong("{}") == "bad argument #2 to 'reduce' (no instruction is given)");
+  CHECK(wrong("{'rows', 'row'}") ==
+        "bad argument #2 to 'reduce' (the kernel has no instruction 'row')");
+  CHECK(wrong("'rows', {params = {m = 7}}") ==
+        "bad argument #3 to 'reduce' (the kernel has no size 'm'; it has n)");
+  CHECK(wrong("'rows', {params = 7}") ==
+        "bad argument #3 to 'reduce' (table of sizes by name expected, got number)");
   CHECK(wrong("'last'") == "bad argument #2 to 'reduce' (instruction 'last' reduces nothing)");
   CHECK(wrong("{'rows', 'columns'}") ==
         "bad argument #2 to 'reduce' (instructions 'rows' and 'columns' have different loops)");
