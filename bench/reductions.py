@@ -54,9 +54,10 @@ ROW_KERNELS = {
     "for r\n  most = max(j, x[r, j])\n  total = sum(k, exp(x[r, k] - most))\n"
     "  y[r, l] = exp(x[r, l] - most)/total\nend\n",
     "layernorm": HEAD.format(name="layernorm", more="g: in float32[n], b: in float32[n], y: out float32[rows, n]") +
-    "domain {[r, j, k, l]: 0 <= r < rows and 0 <= j, k, l < n}\ntemp mean: float32\ntemp scale: float32\n"
-    "for r\n  mean = sum(j, x[r, j])/n\n  scale = 1/sqrt(sum(k, (x[r, k] - mean)*(x[r, k] - mean))/n + 1e-5)\n"
-    "  y[r, l] = (x[r, l] - mean)*scale*g[l] + b[l]\nend\n",
+    "domain {[r, j, l]: 0 <= r < rows and 0 <= j, l < n}\ntemp shift: float32\ntemp squares: float32\n"
+    "temp mean: float32\ntemp scale: float32\nfor r\n  shift = sum(j, x[r, j] - x[r, 0])/n\n"
+    "  squares = sum(j, (x[r, j] - x[r, 0])*(x[r, j] - x[r, 0]))/n\n  mean = x[r, 0] + shift\n"
+    "  scale = 1/sqrt(squares - shift*shift + 1e-5)\n  y[r, l] = (x[r, l] - mean)*scale*g[l] + b[l]\nend\n",
     "statistics": HEAD.format(name="statistics", more="mean: out float32[n], y: out float32[n]") +
     "domain {[i, r]: 0 <= i < n and 0 <= r < rows}\ntemp shift: float32\ntemp squares: float32\n"
     "for i\n  shift = sum(r, x[r, i] - x[0, i])/rows\n"

@@ -8,6 +8,7 @@
 #include "codegen/plan/atomics.h"
 #include "codegen/plan/invariant_reductions.h"
 #include "codegen/plan/matrix_units.h"
+#include "codegen/plan/own_axes.h"
 #include "codegen/plan/own_webs.h"
 #include "core/infer/infer.h"
 #include "core/model/layout.h"
@@ -95,6 +96,8 @@ const std::vector<Pass>& passes() {
        [](State& s) { s.kernel() = with_initial_values(std::move(s.kernel()), s.target); }},
       {kFirstOfPlan, Form::Tree, nullptr,
        [](State& s) { s.nested = nest_for(std::move(s.kernel()), s.target); }},
+      {"own-axes", Form::Tree, nullptr,
+       [](State& s) { s.nested = drop_own_axes(std::move(s.nested)); }},
       {"webs", Form::Tree, nullptr,
        [](State& s) { s.nested = separate_webs(std::move(s.nested), s.target); }},
       {"invariant-reductions", Form::Tree, nullptr,

@@ -1,9 +1,10 @@
 #include "core/count/strides.h"
 #include "core/count/trips.h"
 #include "core/model/lookup.h"
+#include "core/order/order.h"
 #include "scripts/state.h"
 
-/// `knl:accesses()`: which elements of arrays instructions access, and how far apart;
+/// `knl:accesses(params)`: which elements of arrays instructions access, and how far apart;
 /// `knl:trips()`: how often loops run.
 namespace moonloop::lua {
 namespace {
@@ -13,7 +14,9 @@ void put_text(lua_State* L, const char* key, const std::string& text) {
   lua_setfield(L, -2, key);
 }
 
-void push_access(lua_State* L, const StridedAccess& a) {
+/// `sizes`: values of parameters, by name.
+void push_access(lua_State* L, const StridedAccess& a,
+                 const std::map<std::string, std::int64_t>& sizes) {
   lua_createtable(L, 0, 8);
   put_text(L, "statement", a.instruction);
   put_text(L, "variable", a.variable);
@@ -30,7 +33,7 @@ void push_access(lua_State* L, const StridedAccess& a) {
   lua_setfield(L, -2, "index");
   lua_createtable(L, 0, static_cast<int>(a.strides.size()));
   for (const auto& [iname, stride] : a.strides) {
-    const auto number = stride ? as_int(stride) : std::nullopt;
+    const auto number = stride ? evaluate(stride, sizes) : std::nullopt;
     if (number)
       lua_pushinteger(L, *number);
     else
@@ -44,13 +47,14 @@ void push_access(lua_State* L, const StridedAccess& a) {
 
 int accesses_method(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
+  const std::map<std::string, std::int64_t> sizes = check_parameters(L, 2);
   const State::Pause pause(s);
   const std::vector<StridedAccess> all = strided_accesses(k);
   luaL_checkstack(L, 8, nullptr);
   lua_createtable(L, static_cast<int>(all.size()), 0);
   lua_Integer n = 0;
   for (const StridedAccess& a : all) {
-    push_access(L, a);
+    push_access(L, a, sizes);
     lua_rawseti(L, -2, ++n);
   }
   return 1;

@@ -172,7 +172,10 @@ const std::vector<ApiField> kKernelFields{
 };
 
 const std::vector<ApiFunction> kKernelMethods{
-    {"accesses", {}, {"moonloop.Access[]"}, "its accesses to arrays, with their strides"},
+    {"accesses",
+     {{"params?", "table<string, integer>"}},
+     {"moonloop.Access[]"},
+     "its accesses to arrays, with their strides, as numbers where `params` tell the sizes"},
     {"check", {}, {"moonloop.Kernel"}, "the kernel itself, when it is legal"},
     {"code",
      {{"target?", "moonloop.Target"}},

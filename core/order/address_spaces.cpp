@@ -45,6 +45,102 @@ OwnCopies::OwnCopies(const Kernel& k) {
       }
     }
   share_by_pairs(k);
+  find_own_axes(k);
+}
+
+namespace {
+
+/// The places of work-items that a subscript names: the axis of the group, and the number of the
+/// first one.
+struct Places {
+  int axis = -1;
+  std::int64_t first = 0;
+  bool operator==(const Places&) const = default;
+};
+
+/// What all accesses say of an axis: nothing yet, the same places, or not only such.
+struct Axis {
+  std::optional<Places> places;
+  bool seen = false, items = false;  // whether some access has another number of a work-item
+
+  void meet(const std::optional<Places>& at, bool has_items) {
+    if (!seen) places = at;
+    if (places != at) places.reset();
+    seen = true;
+    items |= has_items;
+  }
+};
+
+/// Nothing where the first value of the iname depends on parameters.
+std::optional<Places> places_of(const Kernel& k, const std::string& iname) {
+  const InameTag* tag = k.tag(iname);
+  if (!tag || tag->kind != TagKind::Local) return {};
+  const PwAff first = isl_set_dim_min(domain_of(k, {iname}).take(), 0);
+  if (isl_pw_aff_n_piece(first.get()) != 1 || !yes(isl_pw_aff_is_cst(first.get()))) return {};
+  const Val v = isl_pw_aff_max_val(first.copy());
+  if (!yes(isl_val_is_int(v.get()))) return {};
+  return Places{tag->axis, to_int(v)};
+}
+
+}  // namespace
+
+void OwnCopies::find_own_axes(const Kernel& k) {
+  std::map<std::string, std::vector<Axis>> all;
+  for (const auto& [name, t] : k.temporaries)
+    if (t.space == AddressSpace::Private && private_.count(name) && !items_.count(name) &&
+        t.shape && !t.initializer && t.base_storage.empty())
+      all[name].resize(t.shape->size());
+  if (all.empty()) return;
+  for (const auto& [name, tag] : k.iname_tags)
+    if (tag.kind == TagKind::Local) item_axis_[name] = tag.axis;
+  std::map<std::string, std::optional<Places>> known;
+  const auto places = [&](const Expr& e) -> std::optional<Places> {
+    const auto* v = e.as<Var>();
+    if (!v || !k.has_iname(v->name)) return {};
+    const auto [at, is_new] = known.try_emplace(v->name);
+    if (is_new) at->second = places_of(k, v->name);
+    return at->second;
+  };
+  const auto has_items = [&](const Expr& e) {
+    std::set<std::string> names;
+    collect_vars(e, names);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& n) { return is_work_item(k.tag(n)); });
+  };
+  const auto look = [&](const Expr& e) {
+    walk(expand_rules(k, e), [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      const auto* v = x.as<Var>();
+      const auto of = l || v ? all.find(l ? l->array : v->name) : all.end();
+      if (of == all.end()) return true;
+      for (std::size_t d = 0; d < of->second.size(); ++d)
+        if (l && !l->linear && l->index.size() == of->second.size())
+          of->second[d].meet(places(l->index[d]), has_items(l->index[d]));
+        else
+          of->second[d].meet({}, true);
+      return true;
+    });
+  };
+  for (const InsnPtr& i : k.instructions) {
+    for (const Expr& e : i->lhs) look(e);
+    if (i->rhs) look(i->rhs);
+    for (const Expr& e : i->predicates) look(e);
+  }
+  for (const auto& [name, axes] : all) {
+    OwnAxes own;
+    bool right = true;
+    for (const Axis& a : axes) {
+      own.axes.push_back(a.places.has_value());
+      right &= a.places || !a.items;
+      if (a.places) right &= own.of_items.insert(a.places->axis).second;
+    }
+    if (right) own_axes_.emplace(name, std::move(own));
+  }
+}
+
+std::vector<bool> OwnCopies::own_axes(const std::string& temporary) const {
+  const auto it = own_axes_.find(temporary);
+  return it == own_axes_.end() ? std::vector<bool>() : it->second.axes;
 }
 
 /// An instruction outside of the work-items that writes to shared memory runs in one of them; what
@@ -87,7 +183,12 @@ void OwnCopies::share_by_pairs(const Kernel& k) {
 }
 
 bool OwnCopies::has(const std::string& temporary, const std::string& iname) const {
-  if (!lanes_.count(iname)) return per_item(temporary);
+  if (!lanes_.count(iname)) {
+    const auto own = own_axes_.find(temporary);
+    const auto axis = item_axis_.find(iname);
+    return per_item(temporary) || (own != own_axes_.end() && axis != item_axis_.end() &&
+                                   !own->second.of_items.count(axis->second));
+  }
   const auto it = shared_.find(iname);
   return private_.count(temporary) && (it == shared_.end() || !it->second.count(temporary));
 }

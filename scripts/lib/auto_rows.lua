@@ -9,6 +9,8 @@ local Shape = require "moonloop.reduction_shape"
 local Rows = {}
 
 local kManyRows = 1 << 14   -- rows of which a warp each fills a device
+local kHalf = 2             -- bytes of elements of which a work-item has to read many at once
+local kHalfWarp = 16        -- work-items
 local kTinyRow = 128        -- elements of a row, for which half a warp is better
 local kMultiprocessor = 2048  -- work-items that one has at once
 local kFirstCache = 1 << 17 -- bytes there for what they read more than once
@@ -73,15 +75,21 @@ local function take_groups(device, why, loops, per_group)
   return true
 end
 
--- The bytes of each row of `row` that several of the loops read, and none writes.
+-- The arrays of which several of the loops read the same elements, neighbours along them and others in
+-- each iteration of `row`, and which none writes; with the bytes of a row and of an element.
 local function read_again(facts, lanes, row)
-  local by_array, out = {}, 0
+  local by_element, out, written, taken = {}, {}, {}, {}
   for _, each in ipairs(lanes) do
     for _, id in ipairs(facts.loop[each].ids) do
       for _, access in ipairs(facts.accesses[id]) do
-        local known = by_array[access.variable] or {loops = {}, count = 0}
-        by_array[access.variable] = known
-        known.written = known.written or access.write
+        if access.write then written[access.variable] = true end
+        local index = table.concat(access.index, ", "):gsub("[%a_][%w_]*", {[each] = "#"})
+        local element = ("%s[%s]"):format(access.variable, index)
+        local known = by_element[element]
+        if not known then
+          known = {name = access.variable, loops = {}, count = 0, size = access.size}
+          by_element[element], out[#out + 1] = known, known
+        end
         if Facts.stride(access, each) == 1 and Facts.stride(access, row) ~= 0 then
           if not known.loops[each] then known.loops[each], known.count = true, known.count + 1 end
           known.bytes = access.size*(facts.trips[each] or 0)
@@ -89,20 +97,55 @@ local function read_again(facts, lanes, row)
       end
     end
   end
-  for _, each in pairs(by_array) do
-    out = out + (each.count > 1 and not each.written and each.bytes or 0)
+  local again = {}
+  for _, each in ipairs(out) do
+    if each.count > 1 and not written[each.name] and not taken[each.name] then
+      taken[each.name], again[#again + 1] = true, each
+    end
+  end
+  return again
+end
+
+-- The bytes of an element of what the loops read along them, the least.
+local function element_size(facts, lanes)
+  local out = math.huge
+  for _, each in ipairs(lanes) do
+    for _, id in ipairs(facts.loop[each].ids) do
+      for _, access in ipairs(facts.accesses[id]) do
+        if not access.write and Facts.stride(access, each) == 1 then out = math.min(out, access.size) end
+      end
+    end
   end
   return out
 end
 
 -- Work-items for each row, so that rows which are read again are still in the first cache.
-local function row_items(facts, lanes, row, count, longest)
+local function row_items(again, count, longest, size)
   local by_warps = not count or count >= kManyRows or longest <= kTinyRow
-  local bytes = read_again(facts, lanes, row)
-  local out = not by_warps and (longest < 4096 and 128 or 256)
+  local bytes = 0
+  for _, each in ipairs(again) do bytes = bytes + each.bytes end
+  local out = not by_warps and (longest < 4096 and 128 or size <= kHalf and 1024 or 256)
     or bytes > 0 and longest <= kTinyRow and 16 or 32
   while out < 1024 and bytes*kMultiprocessor > kFirstCache*out do out = 2*out end
   return out, by_warps and out <= 32
+end
+
+-- Work-items along rows keep what several loops read of them in registers: gives how many there are.
+local function keep_rows(device, why, lanes, again, longest)
+  local script, names, bytes = device.script, {}, 0
+  for n, each in ipairs(again) do
+    names[n], bytes = each.name, bytes + each.size
+  end
+  local most = longest <= 1024 and 32 or longest <= 8192 and 64 or 128
+  local registers = Shape.power(longest/kHalfWarp, 1, math.max(1, most // bytes))
+  local items = Shape.power(longest/registers, kHalfWarp, 1024)
+  local options = {
+    lanes = script:knob(lanes[1] .. "_items", items < 32 and {8, 16, 32} or items > 256 and {256, 512, 1024}
+                        or {32, 64, 128, 256}, items),
+    registers = script:knob(lanes[1] .. "_kept", {1, 2, 4, 8, 16, 32}, registers),
+    unroll = longest > items*registers and script:knob(lanes[1] .. "_unrolled", {1, 8, 16}, 16) or nil}
+  why = ("%s; they keep what they read of `%s`"):format(why, table.concat(names, "`, `"))
+  return script:try(why, "keep", names, lanes, options) and items
 end
 
 -- Each row of a parallel loop is a warp's or a group's, whose work-items are along it: all that is in
@@ -120,20 +163,27 @@ function Rows.make(device, nest)
   for _, each in ipairs(rows) do
     if Blocks.of(facts, nest, rows, each) then return false end
   end
-  local count = product(facts, rows)
-  local length, by_warps = row_items(facts, lanes, rows[#rows], count, longest)
-  local items = script:knob(
-    lanes[1] .. "_items",
-    length < 32 and {8, 16, 32} or length > 256 and {256, 512, 1024} or {32, 64, 128, 256}, length)
+  local count, size = product(facts, rows), element_size(facts, lanes)
+  local again = read_again(facts, lanes, rows[#rows])
+  local length, by_warps = row_items(again, count, longest, size)
   local why = ("work-items of a group are along the rows, `%s`"):format(table.concat(lanes, "`, `"))
   for _, each in ipairs(lanes) do
     if (facts.trips[each] or kManyRows) >= kDivisions*length and not facts.reduced[each] then
       Divisions.before(device, facts.loop[each].ids, {}, {each})
     end
   end
+  local kept = #again > 0 and keep_rows(device, why, lanes, again, longest)
   script = device.script
-  for _, each in ipairs(lanes) do
-    if not device:split(why, each, items, {inner_tag = "l.0"}) then return false end
+  if kept then
+    length, by_warps = kept, kept < 64
+  else
+    local items = script:knob(
+      lanes[1] .. "_items",
+      length < 32 and {8, 16, 32} or length > 256 and {256, 512, 1024} or {32, 64, 128, 256}, length)
+    for _, each in ipairs(lanes) do
+      local ahead = size <= kHalf and facts.reduced[each] and "unr_hint.8" or nil
+      if not device:split(why, each, items, {outer_tag = ahead, inner_tag = "l.0"}) then return false end
+    end
   end
   local per_group = by_warps and script:knob(
     rows[#rows] .. "_rows", length < 32 and {4, 8, 16} or {1, 2, 4}, 128 // length) or nil
@@ -242,11 +292,13 @@ function Rows.reduce(device, nest)
   local between = s.by_rows and #s.others > 0
   local columns = not s.by_rows and #nest.loop.ids > 1 and (s.results or math.huge) < kFewColumns
   if strategy ~= "two_stage" and not between and not columns then return false end
-  local options = {strategy = strategy, size = script:knob("size", {128, 256, 512}, size)}
+  local options = {strategy = strategy, size = script:knob("size", {128, 256, 512}, size), params = {}}
+  for _, each in ipairs(script.knl.params) do options.params[each] = device.params[each] end
   local how = s.by_rows and "work-items share the terms along `%s`" or "neighbours along `%s`, terms are shared"
   if strategy == "two_stage" then
-    local chunk = Shape.chunk(s, size)
-    options.chunk = script:knob("chunk", {math.max(1, chunk // 2), chunk, 2*chunk}, chunk)
+    local _, chunk = Shape.chunk(s, size)
+    local sizes = chunk > 1 and {chunk // 2, chunk, 2*chunk} or {1, 2, 4}
+    options.chunk = script:knob("chunk", sizes, chunk)
     how = "few results: groups have parts of the sums; " .. how
   elseif columns then
     how = "few columns, " .. how

@@ -3,6 +3,7 @@
 return setmetatable({
   attempt = require "moonloop.attempt",
   for_all = require "moonloop.for_all",
+  keep = require "moonloop.keep",
   parallel_rows = require "moonloop.parallel_rows",
   pipeline = require "moonloop.pipeline",
   reduce = require "moonloop.reduce",

@@ -26,12 +26,17 @@ local function arrange(knl, s, o, chunks)
     rows = rows or math.max(1, o.size // lanes)
     knl, outer, inner = support.split(knl, s.lane, lanes)
     tags[inner] = "l.0"
+    local along = outer
     if o.strategy == "warp" then
       knl, outer, inner = support.split(knl, kept[#kept], rows)
       kept[#kept], tags[inner] = outer, "l.1"
-    elseif s.longest and rows > 1 then
-      knl, outer, inner = support.split(knl, s.longest, rows)
+    elseif s.near and rows > 1 then
+      knl, outer, inner = support.split(knl, s.near, rows)
       tags[inner] = "l.1"
+      local length, across = s.trips[s.lane] or math.huge, s.trips[s.near] or math.huge
+      if length // lanes < across // rows then  -- many reads of the innermost loop are under way at once
+        knl = lp.prioritize_loops(knl, {along, outer})
+      end
     end
   else
     lanes = lanes or Shape.power(s.trips[s.lane] or Shape.kWarp, 4, Shape.kWarp)
@@ -40,7 +45,7 @@ local function arrange(knl, s, o, chunks)
     for n, each in ipairs(kept) do
       if each == s.lane then kept[n] = outer end
     end
-    knl, outer, inner = support.split(knl, s.longest, rows or math.max(1, o.size // lanes))
+    knl, outer, inner = support.split(knl, s.near, rows or math.max(1, o.size // lanes))
     tags[inner] = "l.1"
   end
   for n = #kept, 1, -1 do grid[#grid + 1] = kept[n] end
@@ -61,7 +66,8 @@ local function two_stages(knl, ids, s, o)
   local around = instructions(knl, ids)[1].inames
   local known, parts, arrays, rest, chunks = {}, {}, {}, {}, nil
   for _, each in ipairs(knl.instructions) do known[each.id] = true end
-  knl, chunks = support.split(knl, s.longest or s.lane, o.chunk or Shape.chunk(s, o.size))
+  local shared, chunk = Shape.chunk(s, o.size)
+  knl, chunks = support.split(knl, shared, o.chunk or chunk)
   knl = lp.stage_reduction(knl, {chunks}, within(ids))
   for _, each in ipairs(knl.instructions) do
     local inside = false
@@ -119,8 +125,8 @@ end
 --- @option size (integer, default 256): work-items of a group
 --- @option lanes (integer): of these, along memory
 --- @option rows (integer): and across it
---- @option chunk (integer): with two stages, iterations of the longest loop, other than the one along
----   memory if there is one, that a group has
+--- @option chunk (integer): with two stages, iterations that a group has of the outermost loop in memory
+---   with many of them, other than the one along memory if there is one
 --- @return kernel (kernel): the kernel for a device
 --- @example
 ---     kernel columns(m: int32, n: int32, x: in float32[m, n], y: out float32[n])

@@ -24,17 +24,22 @@ local function contains(list, name)
   return false
 end
 
--- The loop, of those around and in the sums, along which neighbouring iterations read neighbouring
--- memory: where that is so for most of the reads that are made most often.
-local function along_memory(knl, insns)
+-- The reads that are made most often.
+local function deepest_reads(knl, insns, params)
   local deepest, reads, is_one = 0, {}, {}
   for _, each in ipairs(insns) do is_one[each.id] = true end
-  for _, access in ipairs(knl:accesses()) do
+  for _, access in ipairs(knl:accesses(params)) do
     if is_one[access.statement] and not access.write then
       if #access.inames > deepest then deepest, reads = #access.inames, {} end
       if #access.inames == deepest then reads[#reads + 1] = access end
     end
   end
+  return reads
+end
+
+-- The loop, of those around and in the sums, along which neighbouring iterations read neighbouring
+-- memory: where that is so for most of the reads.
+local function along_memory(insns, reads)
   local best, least
   for _, list in ipairs{insns[1].inames, insns[1].reduction_inames} do
     for _, iname in ipairs(list) do
@@ -49,6 +54,24 @@ local function along_memory(knl, insns)
   return best
 end
 
+-- Orders loops by how far apart their neighbouring iterations read: the farthest first, where that is
+-- known, else as they come.
+local function far_first(inames, reads)
+  local far, at = {}, {}
+  for n, iname in ipairs(inames) do
+    at[iname], far[iname] = n, 0
+    for _, access in ipairs(reads) do
+      local stride = access.strides[iname] or 0
+      if type(stride) ~= "number" then return end
+      far[iname] = math.max(far[iname], math.abs(stride))
+    end
+  end
+  table.sort(inames, function(a, b)
+    if far[a] ~= far[b] then return far[a] > far[b] end
+    return at[a] < at[b]
+  end)
+end
+
 -- The least power of two that is no less than `n`, between two others.
 function Shape.power(n, least, most)
   local out = least
@@ -56,20 +79,24 @@ function Shape.power(n, least, most)
   return out
 end
 
--- The one with the most iterations; of those whose number is not known, the first.
-function Shape.longest(trips, inames)
+-- Of the reduced loops but the one along memory, the first from one end that has `enough` iterations,
+-- or else the longest.
+local function long_one(s, first, last, enough)
   local best
-  for _, each in ipairs(inames) do
-    if not best or (trips[each] or math.huge) > (trips[best] or math.huge) then best = each end
+  for n = first, last, first <= last and 1 or -1 do
+    local trips = s.trips[s.others[n]] or math.huge
+    if trips >= enough then return s.others[n] end
+    if not best or trips > s.trips[best] then best = s.others[n] end
   end
   return best
 end
 
 -- The shape of instructions that have all loops in common, for these sizes. `apart`: a loop around
--- them that groups share anyway.
+-- them that groups share anyway. `near`: the reduced loop, but the one along memory, that work-items share.
 function Shape.of(knl, insns, params, apart)
+  local reads = deepest_reads(knl, insns, params)
   local out = {kept = {}, reduced = insns[1].reduction_inames, trips = knl:trips(params),
-               lane = along_memory(knl, insns), others = {}}
+               lane = along_memory(insns, reads), others = {}}
   for _, each in ipairs(insns[1].inames) do
     if each ~= apart then out.kept[#out.kept + 1] = each end
   end
@@ -78,7 +105,8 @@ function Shape.of(knl, insns, params, apart)
   end
   out.by_rows = contains(out.reduced, out.lane)  -- terms are along memory, else results are
   out.results, out.terms = product(out.trips, out.kept), product(out.trips, out.reduced)
-  out.longest = Shape.longest(out.trips, out.others)
+  far_first(out.others, reads)
+  out.near = long_one(out, #out.others, 1, Shape.kWarp)
   return out
 end
 
@@ -99,15 +127,18 @@ function Shape.strategy(s, size)
   return few and "two_stage" or "group"
 end
 
--- With two stages, how many iterations of `s.longest`, or else along memory, a group has.
+-- With two stages, the loop that groups share, the outermost one in memory that has iterations for
+-- them, and how many of these a group of `size` work-items has.
 function Shape.chunk(s, size)
-  local r = s.longest or s.lane
-  local length, groups = s.trips[r], Shape.groups(s)
-  if not length or not groups then return kTerms*size end
+  local groups = Shape.groups(s)
+  if not groups or not s.terms then
+    return long_one(s, 1, #s.others, math.huge) or s.lane, kTerms*size
+  end
   local sharing = s.by_rows and size or math.max(1, size // Shape.kWarp)  -- work-items a result
   local apart = math.max(1, math.min(kGroups // math.max(1, groups), s.terms // (kTerms*sharing)))
-  local chunk = math.max(1, (length + apart - 1) // apart)
-  return r == s.lane and (chunk + size - 1) // size*size or chunk
+  local r = long_one(s, 1, #s.others, apart/2) or s.lane
+  local chunk = math.max(1, (s.trips[r] + apart - 1) // apart)
+  return r, r == s.lane and (chunk + size - 1) // size*size or chunk
 end
 
 return Shape
