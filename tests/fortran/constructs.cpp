@@ -89,9 +89,11 @@ TEST_CASE("fortran: associate where its subscripts are passed, and stay") {
   const auto refused = [](const std::string& before, const std::string& inside,
                           const std::string& after) {
     return error_of([&] {
-      import("subroutine s(n, a)\ninteger :: n, i, j\nreal :: a(n)\ncharacter(len=8) :: line\n"
-             "external :: change\n" + before + "\nassociate (x => a(i))\n" + inside +
-             "\nx = 1\nend associate\n" + after + "\nend subroutine\n");
+      import(
+          "subroutine s(n, a)\ninteger :: n, i, j\nreal :: a(n)\ncharacter(len=8) :: line\n"
+          "external :: change\n" +
+          before + "\nassociate (x => a(i))\n" + inside + "\nx = 1\nend associate\n" + after +
+          "\nend subroutine\n");
     });
   };
   const std::string changes = "where the construct assigns `i`";
