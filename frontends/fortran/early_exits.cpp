@@ -2,6 +2,7 @@
 
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/passes.h"
+#include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
 // `return`, `exit` and `cycle` as choices.
@@ -23,6 +24,17 @@ bool may_leave(const Statement& s, int depth = 0) {
   const auto* c = std::get_if<Choice>(&s.what);
   return c && std::any_of(c->arms.begin(), c->arms.end(),
                           [&](const Choice::Arm& a) { return any(*a.body, depth); });
+}
+
+/// Whether a function, which may do more than compute, is called.
+bool calls_function(const Expr& e) {
+  bool found = false;
+  walk(e, [&](const Expr& x) {
+    for (const char* kind : {kFunction, kElemental, kArrayFunction})
+      found = found || !called(x, kind).empty();
+    return !found;
+  });
+  return found;
 }
 
 using Flags = std::set<std::string>;
@@ -88,9 +100,42 @@ class Removal {
     return {at, std::move(c)};
   }
 
+  /// Whether it does nothing at the end of the innermost loop's body, or of the routine's.
+  bool falls_through(const Leave& l) const {
+    const std::size_t left = left_by(l);
+    return !leaves_loop(l) &&
+           std::all_of(loops_.end() - static_cast<std::ptrdiff_t>(left), loops_.end(),
+                       [](const Loop& x) { return x.once && x.at_end; });
+  }
+  /// How many of the loops around end, besides that which `exit` names.
+  std::size_t left_by(const Leave& l) const {
+    return l.kind == Leave::Kind::Return ? loops_.size() : static_cast<std::size_t>(l.loop);
+  }
+  bool leaves_loop(const Leave& l) const {
+    return l.kind == Leave::Kind::Exit && !loops_[loops_.size() - 1 - left_by(l)].once;
+  }
+
+  /// Without what does nothing at the end of `b`, which nothing follows: no flag guards it.
+  void trim(Body& b) const {
+    for (; !b.empty(); b.pop_back()) {
+      if (const auto* l = std::get_if<Leave>(&b.back().what); l && falls_through(*l)) continue;
+      auto* c = std::get_if<Choice>(&b.back().what);
+      if (!c) return;
+      bool nothing = true;
+      for (Choice::Arm& a : c->arms) {
+        Body arm = *a.body;
+        trim(arm);
+        nothing = nothing && arm.empty() && !(a.condition && calls_function(a.condition));
+        a.body = std::make_shared<Body>(std::move(arm));
+      }
+      if (!nothing) return;
+    }
+  }
+
   /// `last`: nothing follows `b` in the routine's body or in that of the innermost loop, so that
   /// `return` or `cycle` there do nothing. `set` gets the flags that may be false after it.
   Body body(Body b, bool last, Flags& set) {
+    if (last) trim(b);
     Body out;
     for (std::size_t n = 0; n < b.size(); ++n) {
       Statement& s = b[n];
@@ -161,14 +206,9 @@ class Removal {
 
   void leave(const Leave& l, bool last, const Span& at, Body& out, Flags& set) {
     const bool returns = l.kind == Leave::Kind::Return;
-    const std::size_t depth = loops_.size(),
-                      left = returns ? depth : static_cast<std::size_t>(l.loop);
-    const bool cycles = l.kind == Leave::Kind::Cycle;
-    const bool from_loop = l.kind == Leave::Kind::Exit && !loops_[depth - 1 - left].once;
-    const auto at_end = [](const Loop& x) { return x.once && x.at_end; };
-    if (last && !from_loop &&
-        std::all_of(loops_.end() - static_cast<std::ptrdiff_t>(left), loops_.end(), at_end))
-      return;
+    const std::size_t depth = loops_.size(), left = left_by(l);
+    const bool cycles = l.kind == Leave::Kind::Cycle, from_loop = leaves_loop(l);
+    if (last && falls_through(l)) return;
     for (std::size_t i = 0; i < left + (from_loop ? 1 : 0); ++i) {
       Loop& x = loops_[depth - 1 - i];
       if (x.once) continue;

@@ -152,9 +152,11 @@ void read_hints(const fp::SpecificationPart& part, const Places& places, Routine
 /// set where the construct begins: what it is computed from may change. Null for others.
 const SomeExpr* associated_value(const sem::Symbol& s);
 /// Fails `unsupported` where `inside`, for which a name of an `associate` stands for the text that
-/// it is associated with, may change what this means.
+/// it is associated with, may change what this means. Nothing in a loop changes its variable:
+/// `loops` are those of the loops around.
 void check_association(const sem::Symbol& name, const Span& at, const Body& inside,
-                       const Routine& routine, const sem::Scope& scope);
+                       const std::set<std::string>& loops, const Routine& routine,
+                       const sem::Scope& scope);
 /// `e` with the place `at`. Fails `unsupported`.
 Expr to_expr(const SomeExpr& e, const Span& at);
 /// The same of an argument of a call, where a constant of characters is a text; of a derived type

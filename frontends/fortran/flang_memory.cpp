@@ -212,7 +212,8 @@ bool may_change(const std::string& name, const Body& body, const Routine& routin
 }  // namespace
 
 void check_association(const sem::Symbol& symbol, const Span& at, const Body& inside,
-                       const Routine& routine, const sem::Scope& scope) {
+                       const std::set<std::string>& loops, const Routine& routine,
+                       const sem::Scope& scope) {
   const auto& selector = symbol.get<sem::AssocEntityDetails>().expr();
   if (!selector) throw InternalError("Flang gives a selector no type");
   if (associated_value(symbol)) return;
@@ -231,7 +232,7 @@ void check_association(const sem::Symbol& symbol, const Span& at, const Body& in
       fixed.insert(it->first);
   }
   for (const std::string& n : fixed)
-    if (may_change(n, inside, routine, scope))
+    if (!loops.contains(n) && may_change(n, inside, routine, scope))
       unsupported(at, fmt::format("`{}`, associated with `{}`, where the construct assigns `{}`,",
                                   symbol.name().ToString(), to_string(stands_for), n));
   if (has_call(stands_for))

@@ -32,6 +32,7 @@ inline Choice jumps_by_sign(const Expr& e, const fp::ArithmeticIfStmt& s, const 
 struct Around {
   std::string name;
   bool loop = true;
+  std::string variable = {};  // of a loop with bounds
 };
 /// Which construct `exit` or `cycle` means, from the innermost one on.
 inline int left_by(const std::vector<Around>& around, const std::optional<fp::Name>& name,

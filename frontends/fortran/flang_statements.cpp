@@ -321,9 +321,11 @@ class Reader {
       out.push_back({at, Assignment{to, from}});
     }
     const Body inside = block(std::get<fp::Block>(x.t), at);
+    std::set<std::string> loops;
+    for (const Around& a : around_) loops.insert(a.variable);
     for (const fp::Association& a : std::get<std::list<fp::Association>>(head.statement.t)) {
       const fp::Name& name = std::get<fp::Name>(a.t);
-      check_association(*name.symbol, places_.of(name.source), inside, routine_, scope_);
+      check_association(*name.symbol, places_.of(name.source), inside, loops, routine_, scope_);
     }
     out.insert(out.end(), inside.begin(), inside.end());
   }
@@ -492,7 +494,7 @@ class Reader {
     x.from = without_casts(tested(bounds.lower, at, out));
     x.to = without_casts(tested(bounds.upper, at, out));
     if (bounds.step) x.step = without_casts(tested(*bounds.step, at, out));
-    around_.push_back({label ? label->ToString() : ""});
+    around_.push_back({label ? label->ToString() : "", true, x.variable});
     x.body = std::make_shared<Body>(body_of(d, at));
     around_.pop_back();
     out.push_back({at, std::move(x)});

@@ -146,7 +146,8 @@ std::set<std::string> changed_in(const Body& body) {
       if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
       if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
       if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {
-        for (const Expr& e : c->arguments) place(e);
+        for (std::size_t n = 0; n < c->arguments.size(); ++n)
+          if (may_change_argument(*c, n)) place(c->arguments[n]);
         place(c->result);
       }
       for (const auto* inner : bodies(s)) visit(**inner);

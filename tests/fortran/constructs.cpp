@@ -85,6 +85,26 @@ TEST_CASE("fortran: associate where a call may change its subscripts") {
   CHECK(refused("a(1) = 2").empty());
 }
 
+TEST_CASE("fortran: associate where its subscripts are passed, and stay") {
+  const auto refused = [](const std::string& before, const std::string& inside,
+                          const std::string& after) {
+    return error_of([&] {
+      import(
+          "subroutine s(n, a)\ninteger :: n, i, j\nreal :: a(n)\ncharacter(len=8) :: line\n"
+          "external :: change\n" +
+          before + "\nassociate (x => a(i))\n" + inside + "\nx = 1\nend associate\n" + after +
+          "\nend subroutine\n");
+    });
+  };
+  const std::string changes = "where the construct assigns `i`";
+  CHECK(refused("i = 1", "call change(i)", "").find(changes) != std::string::npos);
+  CHECK(refused("do i = 1, n", "call change(i)", "end do") == "");
+  CHECK(refused("i = 1", "do i = 1, n\ncall change(j)\nend do", "").find(changes) !=
+        std::string::npos);
+  CHECK(refused("i = 1", "read (line, *) i", "").find(changes) != std::string::npos);
+  CHECK(refused("i = 1", "write (line, '(i8)', iostat=j) i", "") == "");
+}
+
 TEST_CASE("fortran: a number that a name of `associate` stands for stays as it was") {
   same_as_gfortran(R"(
 subroutine s(n, a, x)

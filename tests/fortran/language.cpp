@@ -362,6 +362,36 @@ end subroutine
                    kSizes);
 }
 
+TEST_CASE("fortran: nothing guards what does nothing at the end of a loop") {
+  const char* const text = R"(
+subroutine ends(n, x, k)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer, intent(in) :: k(n)
+  integer :: i
+  do i = 1, n
+    if (k(i) > 2) then
+      if (x(i) > 0.5d0) cycle
+      x(i) = 2*x(i)
+    else if (k(i) == 1) then
+      x(i) = 0.25d0
+    end if
+    if (x(i) > 0.75d0) cycle
+  end do
+  if (n > 2) then
+    if (x(1) > x(2)) return
+    x(1) = 3
+  end if
+  if (k(1) > 3) then
+    if (x(1) > 2) return
+  end if
+end subroutine
+)";
+  same_as_gfortran(text, kSizes);
+  const std::string code = generate(import(text).original.at(0), Target::C).source;
+  CHECK(code.find("goes_on") == std::string::npos);
+}
+
 TEST_CASE("fortran: steps that a variable gives, counters beside the loop's") {
   const auto sizes = [](const char* n, const char* by) {
     return GivenValues{{"n", n}, {"by", by}};

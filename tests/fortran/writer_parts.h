@@ -150,7 +150,7 @@ inline constexpr const char* kStateFill = R"(    pool = [(mod(7*e + turn, 23)/23
 )";
 
 inline constexpr const char* kStateShow =
-    "    write (*, '(9es15.6)') sum(pool), sum(field), sum(aside), tk%row, tk%inner%one, "
+    "    write (*, '(9es24.15)') sum(pool), sum(field), sum(aside), tk%row, tk%inner%one, "
     "sum(tk%level), sum(tk%grid), sum(rows), sum(tk%pairs%one), sum(hr)\n"
     "    print *, tk%count, tk%inner%two, tk%pairs%two, size(hr), size(tk%level)\n";
 
