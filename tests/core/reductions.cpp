@@ -154,8 +154,9 @@ TEST_CASE("realize_reductions: refusals") {
   CHECK(realizing("c[i] = sum(i, a[i]) {id=S, inames=i}").find("[reduction-over-outer]") !=
         std::string::npos);
   Kernel unbound = parsed(kMatvec);
-  unbound.instructions[0] =
-      edit(unbound.instructions[0], [](Instruction& i) { i.rhs = rename(i.rhs, {{"k", "kk"}}); });
+  unbound.instructions[0] = edit(unbound.instructions[0], [](Instruction& i) {
+    i.rhs = rename(i.rhs, {{"k", "kk"}});
+  });
   CHECK(failure([&] { realize_reductions(unbound); }) ==
         "`sum` reduces over `kk`, which no domain has; did you mean `k`? [reduction-unbound]");
 }
