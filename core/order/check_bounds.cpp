@@ -173,8 +173,8 @@ class BoundsCheck : public UseCheck {
 
   void judge(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
              const std::string& extent_text) {
-    if (is_linearly_within(u.point, index, extent)) return;
     if (is_within_joined(u.point, index, extent)) return;
+    if (is_linearly_within(u.point, index, extent)) return;
     const auto value = points_.affine(u.point, index);
     if (!value) return;
     const auto size = points_.affine(u.point, extent);
