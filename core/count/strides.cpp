@@ -11,9 +11,44 @@
 namespace moonloop {
 namespace {
 
+/// The factor of `name` in sums of names, their products with one number, and quotients that do not
+/// depend on it; nothing for others.
+std::optional<std::int64_t> plain_factor(const Expr& e, const std::string& name) {
+  if (e.as<IntLit>()) return 0;
+  if (const auto* v = e.as<Var>()) return v->name == name ? 1 : 0;
+  std::int64_t out = 0;
+  if (const auto* u = e.as<Unary>(); u && (u->op == UnaryOp::Neg || u->op == UnaryOp::Sub)) {
+    const auto f = plain_factor(u->arg, name);
+    if (!f || __builtin_sub_overflow(0, *f, &out)) return {};
+    return out;
+  }
+  if (const auto* b = e.as<Binary>(); b && (b->op == BinaryOp::FloorDiv || b->op == BinaryOp::Mod))
+    return as_int(b->right).value_or(0) > 0 && plain_factor(b->left, name) == 0
+               ? std::optional<std::int64_t>(0)
+               : std::nullopt;
+  const auto* n = e.as<Nary>();
+  if (n && n->op == NaryOp::Add) {
+    for (const Expr& t : n->terms) {
+      const auto f = plain_factor(t, name);
+      if (!f || __builtin_add_overflow(out, *f, &out)) return {};
+    }
+    return out;
+  }
+  if (n && n->op == NaryOp::Mul && n->terms.size() == 2)
+    for (const std::size_t at : {0, 1})
+      if (const auto by = as_int(n->terms[at])) {
+        const auto f = plain_factor(n->terms[1 - at], name);
+        if (!f || __builtin_mul_overflow(*by, *f, &out)) return {};
+        return out;
+      }
+  return {};
+}
+
 /// The factor of `iname` in `e`, which is affine in it over all its values; nothing else.
 std::optional<std::int64_t> factor_in(ProgramPoints& points, int point, const std::string& iname,
                                       const Expr& e) {
+  if (points.static_integers(e))
+    if (const auto plain = plain_factor(e, iname)) return plain;
   const auto f = points.affine(point, e);
   if (!f || !yes(isl_pw_aff_isa_aff(f->get()))) return {};
   const Aff a = isl_pw_aff_as_aff(f->copy());

@@ -7,7 +7,42 @@
 #include "core/infer/typing.h"
 
 namespace moonloop {
+
 namespace {
+
+/// The statements that an instruction with reductions was taken apart into.
+struct Realized {
+  InsnPtr source;  // its address stands for it as long as this is here
+  std::vector<InsnPtr> statements;
+};
+/// The latest ones by instruction; all are forgotten when they are many.
+class KnownStatements {
+ public:
+  Realized& of(const InsnPtr& source) { return by_source_[source.get()]; }
+  void limit() {
+    constexpr std::size_t kMost = 20'000;
+    if (by_source_.size() > kMost) by_source_.clear();
+  }
+
+ private:
+  std::unordered_map<const Instruction*, Realized> by_source_;
+};
+KnownStatements& known_statements() {
+  thread_local KnownStatements all;
+  return all;
+}
+
+/// Whether two statements that one instruction was taken apart into are the same: all that depends
+/// on the kernel is names, and what the origin says.
+bool same_statement(const Instruction& a, const Instruction& b) {
+  return a.id == b.id && a.origin_id == b.origin_id && a.role == b.role && a.kind == b.kind &&
+         a.inames == b.inames && a.depends_on == b.depends_on && equal(a.lhs, b.lhs) &&
+         equal(a.predicates, b.predicates) && equal(a.rhs, b.rhs) &&
+         std::equal(a.origin.begin(), a.origin.end(), b.origin.begin(), b.origin.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.first == y.first && x.second.same_as(y.second);
+                    });
+}
 
 /// Names that are free, each given once. `base`, then `base_0`, `base_1`, …; amortized constant
 /// time.
@@ -59,9 +94,12 @@ class Realizer {
   }
 
   Kernel run() {
+    known_statements().limit();
     for (const InsnPtr& insn : k_.instructions) {
       if (has_reduction(*insn)) {
+        const std::size_t first = out_.instructions.size();
         realize(*insn);
+        take_known(insn, first);
       } else {
         out_.instructions.push_back(insn);
       }
@@ -104,6 +142,20 @@ class Realizer {
     }
     last.origin = origin_within(insn.inames);
     out_.instructions.push_back(std::make_shared<const Instruction>(std::move(last)));
+  }
+
+  /// Statements are the same objects as the last time, where they are the same: then the next proof
+  /// knows that they stayed.
+  void take_known(const InsnPtr& source, std::size_t first) {
+    const auto made = out_.instructions.begin() + std::ptrdiff_t(first);
+    Realized& known = known_statements().of(source);
+    const bool same =
+        std::equal(made, out_.instructions.end(), known.statements.begin(), known.statements.end(),
+                   [](const auto& a, const auto& b) { return same_statement(*a, *b); });
+    if (same)
+      std::copy(known.statements.begin(), known.statements.end(), made);
+    else
+      known = {source, {made, out_.instructions.end()}};
   }
 
   Expr replace(const Expr& e, const Where& where, std::vector<std::string>& after) {

@@ -184,22 +184,46 @@ bool Carried::in_the_same_order() const {
   return true;
 }
 
+bool Carried::reads_changed(const AccessAt& access) const {
+  if (scalars_.empty()) return false;
+  for (const Expr& e : next_->reference->at(access).index) {
+    if ((e.names() & scalar_bits_) == 0) continue;
+    std::set<std::string> read;
+    collect_reads(e, read);
+    if (std::any_of(read.begin(), read.end(),
+                    [&](const std::string& n) { return scalars_.contains(n); }))
+      return true;
+  }
+  return false;
+}
+
+bool Carried::was_there(const AccessAt& access) const {
+  const auto r = std::size_t(access.insn);
+  if (stayed_[r] != Stayed::InPlace) return stayed_[r] == Stayed::Whole;
+  const Access& is = next_->reference->at(access);
+  const AccessList& had = known_->reference->accesses[std::size_t(was_[r])];
+  return std::any_of(had.begin(), had.end(), [&](const Access& was) {
+    return was.variable == is.variable && was.write == is.write && was.field == is.field &&
+           equal(was.index, is.index);
+  });
+}
+
+bool Carried::both(const AccessAt& a, const AccessAt& b) const {
+  if (stayed_.empty()) return false;
+  for (const AccessAt* each : {&a, &b})
+    if (!was_there(*each) || reads_changed(*each)) return false;
+  return true;
+}
+
 bool Carried::all(const std::string& variable, const std::vector<AccessAt>& accesses) const {
   if (stayed_.empty()) return false;
   if (std::any_of(accesses.begin(), accesses.end(),
                   [&](const AccessAt& a) { return stayed_[std::size_t(a.insn)] == Stayed::None; }))
     return false;
   if (moved_.contains(variable)) return false;
-  if (!scalars_.empty())
-    for (const AccessAt& a : accesses)
-      for (const Expr& e : next_->reference->at(a).index) {
-        if ((e.names() & scalar_bits_) == 0) continue;
-        std::set<std::string> read;
-        collect_reads(e, read);
-        if (std::any_of(read.begin(), read.end(),
-                        [&](const std::string& n) { return scalars_.contains(n); }))
-          return false;
-      }
+  if (std::any_of(accesses.begin(), accesses.end(),
+                  [&](const AccessAt& a) { return reads_changed(a); }))
+    return false;
   const ByVariable& before = known_->reference->by_variable();
   auto it = before.begin() + std::ptrdiff_t(std::min(expected_, before.size()));
   if (it == before.end() || it->first != variable) it = before.find(variable);

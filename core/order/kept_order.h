@@ -37,6 +37,9 @@ class Carried {
   /// Whether all accesses to the variable are made by such statements, or stayed in such places,
   /// and there were no others.
   bool all(const std::string& variable, const std::vector<AccessAt>& accesses) const;
+  /// Whether both accesses are made by statements that stayed, or stayed in their places, and made
+  /// them before.
+  bool both(const AccessAt& a, const AccessAt& b) const;
 
  private:
   /// How much of a statement stayed: nothing that counts, its place, or all of it.
@@ -54,6 +57,9 @@ class Carried {
   /// may be other numbers at other iterations now.
   void changed_scalars(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
+  bool was_there(const AccessAt& access) const;
+  /// Whether a subscript reads one of `scalars_`.
+  bool reads_changed(const AccessAt& access) const;
 
   const KeptOrder *known_ = nullptr, *next_ = nullptr;
   std::vector<Stayed> stayed_;                  // by statement of the next reference

@@ -186,12 +186,26 @@ void Legality::carry() {
   if (known_order_) carried_ = Carried(*known_order_, this_order_);
 }
 
+/// Orders carried over from another proof are proved here as well.
+template <class F>
+void Legality::check_carried(const std::string& name, const F& check) const {
+  try {
+    check();
+  } catch (const Refused& e) {
+    // Of two kernels, the first is taken to be in order. One that was made without a proof may not
+    // be; then its own races say nothing about what is between the two.
+    if (compares_ && !is_legal(ref_->order.kernel())) return;
+    throw InternalError("the order of `" + name +
+                        "` was carried over, and is not kept: " + e.what());
+  }
+}
+
 void Legality::check_all(const ByVariable& by_variable) {
   for (const auto& [name, all] : by_variable)
     if (!carried_.all(name, all))
       check_variable(name, all);
     else if (memo().compares)
-      check_carried(name, all);
+      check_carried(name, [&] { check_variable(name, all); });
   for (int s = 0; s < ref_->order.size(); ++s)
     for (const std::string& id : ref_->order.insn(s).depends_on) {
       const int d = ref_->order.find(id);
@@ -204,19 +218,6 @@ void Legality::check_all(const ByVariable& by_variable) {
       for (const std::string& i : ref_->order.common_items(d, s)) p.equal.push_back(i);
       check_pair(p);
     }
-}
-
-/// Orders carried over from another proof are proved here as well.
-void Legality::check_carried(const std::string& name, const std::vector<AccessAt>& all) {
-  try {
-    check_variable(name, all);
-  } catch (const Refused& e) {
-    // Of two kernels, the first is taken to be in order. One that was made without a proof may not
-    // be; then its own races say nothing about what is between the two.
-    if (compares_ && !is_legal(ref_->order.kernel())) return;
-    throw InternalError("the order of `" + name +
-                        "` was carried over, and is not kept: " + e.what());
-  }
 }
 
 // ---- Which pairs --------------------------------------------------------------------------------
@@ -388,6 +389,22 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   const Access &x = ref_->at(a), &y = ref_->at(b);
   if (!x.write && !y.write) return;
   if (!covers_field(x.field, y.field) && !covers_field(y.field, x.field)) return;
+  if (!is_carried(a, b)) return check_meeting(a, b);
+  if (memo().compares) check_carried(x.variable, [&] { check_meeting(a, b); });
+}
+
+/// Whether the known order says that the two are in order. Which iterations have a temporary to
+/// themselves, and which updates commute, depends on what others do with it.
+bool Legality::is_carried(const AccessAt& a, const AccessAt& b) const {
+  const auto plain = [&](const AccessAt& at) {
+    return ref_->order.insn(at.insn).atomic == Atomicity::None;
+  };
+  return carried_.both(a, b) && plain(a) && plain(b) &&
+         !ref_->variables.is_temporary(ref_->at(a).variable);
+}
+
+void Legality::check_meeting(const AccessAt& a, const AccessAt& b) {
+  const Access &x = ref_->at(a), &y = ref_->at(b);
   const Instruction &f = ref_->order.insn(a.insn), &g = ref_->order.insn(b.insn);
   if (updates_commute(f, g, x.variable)) return;
   Pair p{a.insn, b.insn, &x, &y, {}, false};

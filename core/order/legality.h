@@ -62,11 +62,14 @@ class Legality {
   void carry();
   void check_all(const ByVariable& by_variable);
   void keep_common();
-  void check_carried(const std::string& name, const std::vector<AccessAt>& all);
+  template <class F>
+  void check_carried(const std::string& name, const F& check) const;
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
   void check_chain(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);
+  bool is_carried(const AccessAt& a, const AccessAt& b) const;
+  void check_meeting(const AccessAt& a, const AccessAt& b);
   const std::vector<std::string>& determined(const Expr& subscript);
   CommutingUpdates& commuting() const;
   bool updates_commute(const Instruction& a, const Instruction& b, const std::string& name) const;

@@ -71,7 +71,7 @@ std::shared_ptr<const Reference> find(const Kernel& k, bool in_sequence) {
 
 template <class Make>
 std::shared_ptr<const Reference> remembered(const Kernel& k, bool in_sequence, Make make) {
-  constexpr std::size_t kMost = 6;
+  constexpr std::size_t kMost = 8;
   if (auto known = find(k, in_sequence)) return known;
   auto order = std::make_shared<const Reference>(make());
   Kernel key = k;
@@ -84,14 +84,13 @@ std::shared_ptr<const Reference> remembered(const Kernel& k, bool in_sequence, M
 
 }  // namespace
 
-std::shared_ptr<const RunOrder> order_of(const Kernel& k) {
-  const std::shared_ptr<const Reference> known = find(k, false);
-  return known ? std::shared_ptr<const RunOrder>(known, &known->order)
-               : std::make_shared<const RunOrder>(nest(k));
-}
-
 std::shared_ptr<const Reference> ordered(const Kernel& k) {
   return remembered(k, false, [&] { return nest(k); });
+}
+
+std::shared_ptr<const RunOrder> order_of(const Kernel& k) {
+  const std::shared_ptr<const Reference> known = ordered(k);
+  return {known, &known->order};
 }
 
 std::shared_ptr<const Reference> reference_of(const Kernel& k) {

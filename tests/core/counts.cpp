@@ -279,3 +279,19 @@ b[i] = a[i + 1]
   CHECK(all[0].variable == "a");
   CHECK(as_int(all[0].strides.at(0).second) == 1);
 }
+
+TEST_CASE("strides: along one loop beside a quotient of another one") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float64[8*n], b: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+b[i, j] = a[4*(i // 4) + i % 2 - 3*j + 3*n]
+)");
+  const std::vector<StridedAccess> all = strided_accesses(k);
+  REQUIRE(all.size() == 2);
+  REQUIRE(all[0].variable == "a");
+  REQUIRE(all[0].strides.size() == 2);
+  CHECK(all[0].strides[0].first == "i");
+  CHECK(!all[0].strides[0].second);
+  CHECK(all[0].strides[1].first == "j");
+  CHECK(as_int(all[0].strides[1].second) == -3);
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/memo.h"
 #include "core/order/reference.h"
 #include "tests/one_kernel.h"
 
@@ -185,6 +186,28 @@ TEST_CASE("legality: interchange against a (1,-1) dependence is refused, with (1
         "w[j=1, i=2] would run before w[j=2, i=1], but w[j=2, i=1] writes a[1, 2] and w[j=1, i=2] "
         "reads it (m=3, n=3)");
   CHECK(verdict(with_order(parsed(head + "a[i,j] = a[i-1,j-1] {id=w}\n"), {"j", "i"})) == "legal");
+}
+
+TEST_CASE("legality: of an array, pairs with a statement that changed are proved, others stay") {
+  const Kernel k = parsed(R"(kernel f
+domain {[i]: 1 <= i < n}
+domain {[j]: 1 <= j < n}
+domain {[l]: 1 <= l < n}
+a[i] = a[i - 1] + 1 {id=first}
+a[j] = 2*a[j] {id=second}
+a[l] = a[l] + b[l] {id=third}
+)");
+  for (const bool compares : {false, true}) {
+    CAPTURE(compares);
+    memo().compares = compares;
+    CHECK(code(tagged(k, {{"j", "par"}})) == "legal");
+    CHECK(code(tagged(k, {{"j", "par"}, {"l", "par"}})) == "legal");
+    CHECK(verdict(tagged(k, {{"j", "par"}, {"l", "par"}, {"i", "par"}})) ==
+          "tagging `i` as `par` would run first[i=1] and first[i=2] at the same time, but "
+          "first[i=1] writes a[1] and first[i=2] reads it (n=3)");
+    CHECK(code(tagged(k, {{"j", "par"}, {"l", "par"}})) == "legal");
+  }
+  memo().compares = false;
 }
 
 TEST_CASE("legality: a scalar temporary belongs to its iteration") {

@@ -45,6 +45,22 @@ TEST_CASE("realize_reductions: an init and an update stand before the statement"
   CHECK(r.find_temporary("acc_k")->space == AddressSpace::Private);
 }
 
+TEST_CASE("realize_reductions: statements that are the same again are the same objects") {
+  Kernel k = parsed(kMatvec);
+  const Kernel first = realize_reductions(k);
+  CHECK(realize_reductions(k).instructions == first.instructions);
+  // `acc_k` is taken: the statements are others, and again the same ones from then on
+  Temporary taken;
+  taken.name = "acc_k";
+  taken.type = Type(Scalar::F64);
+  k.temporaries.emplace(taken.name, taken);
+  const Kernel renamed = realize_reductions(k);
+  CHECK(to_string(renamed.instructions[0]->lhs[0]) == "acc_k_0");
+  CHECK(to_string(renamed.instructions[1]->lhs[0]) == "acc_k_0");
+  CHECK(to_string(renamed.instructions[2]->rhs) == "2*acc_k_0");
+  CHECK(realize_reductions(k).instructions == renamed.instructions);
+}
+
 TEST_CASE("realize_reductions: without reductions the kernel comes back") {
   const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = b[i]\n");
   CHECK(realize_reductions(k).instructions[0] == k.instructions[0]);
