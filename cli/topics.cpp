@@ -49,14 +49,32 @@ const std::vector<Topic> kFixed{
      "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
      "`openmp` write a loop with `#pragma omp simd`, `ispc` a gang."},
     {"mma", kTagTopics,
-     "A loop of four steps of a product in double precision, by the matrix units of CUDA's warps.\n"
+     "A loop of some steps of a product, by the matrix units of CUDA's warps.\n"
      "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "
      "temporary of the work-item. A warp is 4 work-items along `l.0` by 8 along `l.1`. `b` has "
      "columns `2*c + pair`, with `c` along `l.0` and `pair` an `ilp` or `vec` loop of two; `a` has "
-     "rows `r` along `l.1`, or `8*half + r` with another loop of two, which is twice as fast. "
+     "rows `r` along `l.1`, or `8*half + r` with another loop of two.\n"
+     "The types, with the numbers of steps: float64 (4), where 8 rows will do but 16 are twice as "
+     "fast; float16 into float32 (8 or 16); int8 or uint8 into int32 (16 or 32; 16 with 8 rows). "
+     "Factors may be converted, `cast(int32, a)*b`, to the type of the sum. Products of float16 "
+     "are "
+     "exact, and their sums are cut after 24 bits instead of rounded; `--verify` allows for that, "
+     "4(n-1) units for n terms. Sums of int32 are exact.\n"
+     "Where rows of 16 bytes of a factor are in local memory, along the steps or, for float16, "
+     "along "
+     "the columns of `b`, and begin at multiples of 16 bytes, a warp loads them together "
+     "(`ldmatrix`); else neighbours along the steps from a multiple of 4 bytes on are one load.\n"
      "Where a condition may hold for some work-items of a warp alone, each computes by itself. "
-     "What does not fit is refused with the reason. Other targets unroll the loop. "
-     "`examples/gpu/gemm.lua` has one."},
+     "Hardware without such a unit uses shuffles. What does not fit is refused with the reason. "
+     "Other targets unroll the loop. `examples/gpu/gemm.lua` and `examples/gpu/hgemm.lua` have "
+     "one."},
+    {"mma.tf32", kTagTopics,
+     "As `mma`, for products of float32 whose factors the unit rounds to 11 bits.\n"
+     "The loop has 4 or 8 steps, and 16 rows. The exponents are those of float32. `--verify` "
+     "allows "
+     "for factors so rounded in all products of float32 of the kernel, on `cuda` alone: other "
+     "targets "
+     "unroll the loop and round nothing."},
     {"g.N", kTagTopics,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "

@@ -126,10 +126,15 @@ bool is_helper(std::string_view s) {
        "quotient equal exp log sqrt sin cos sinh cosh tan tanh asinh acosh acos atanh asin atan "
        "pow "});
   static const Words whole =
-      words_of({"allocate release half_value half_bits pair_of_word word_of_pair mma_8x8x4 "
-                "mma_16x8x4 copy_ahead await_copies first_of_equal number_of_equal "
+      words_of({"allocate release half_value half_bits pair_of_word word_of_pair "
+                "pack_halves pack_bytes copy_ahead copy_bytes_ahead await_copies first_of_equal "
+                "number_of_equal "
                 "warp_meeting warp_meets "});
-  if (whole.count(s) || s.starts_with("moonloop_")) return true;
+  static constexpr std::array<std::string_view, 4> starts{"moonloop_", "mma_", "load_matrices",
+                                                          "round_to_tf32"};
+  if (whole.count(s)) return true;
+  for (std::string_view start : starts)
+    if (s.starts_with(start)) return true;
   for (std::string_view end : ends)
     if (std::string_view base = s; strip_end(base, end)) {
       if (bases.count(base)) return true;

@@ -27,6 +27,15 @@ bool adds_term_by_term(const Kernel& k) {
          });
 }
 
+/// Whether some loop is for matrix units that round their factors.
+bool rounds_factors(const Kernel& k) {
+  return std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                     [](const auto& t) { return tag_text(t.second) == "mma.tf32"; }) ||
+         std::any_of(k.callees.begin(), k.callees.end(), [](const auto& c) {
+           return rounds_factors(c.second->code ? *c.second->code : *c.second->meaning);
+         });
+}
+
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -324,7 +333,8 @@ Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& r
   const auto start = Clock::now();
   Bindings bindings = bindings_of(scalars, out.buffers);
   out.bounds.accuracy = {request.compile.contract, !result.device.empty(),
-                         divides_by_reciprocals(k), adds_term_by_term(k)};
+                         divides_by_reciprocals(k), adds_term_by_term(k),
+                         request.target == Target::Cuda && rounds_factors(k)};
   interpret(original, bindings, out.bounds);
   out.seconds = seconds_since(start);
   if (const Buffer* b = overrun(out.buffers))

@@ -49,14 +49,20 @@ std::int64_t divisor_of(const Kernel& k, const Expr& e) {
   return 1;
 }
 
-std::optional<std::int64_t> step_along(const Expr& e, const std::string& iname) {
-  const Expr next = substitute(e, {{iname, index_add({var(iname), lit(1)})}});
-  const auto step = to_affine(index_sub(next, e), {});
-  if (!step || isl_pw_aff_n_piece(step->get()) != 1) return std::nullopt;
-  const Val value = isl_pw_aff_max_val(step->copy()), least = isl_pw_aff_min_val(step->copy());
-  if (!yes(isl_val_is_int(value.get())) || !yes(isl_val_eq(value.get(), least.get())))
+std::optional<std::int64_t> constant_value(const Expr& e) {
+  const auto values = to_affine(e, {});
+  if (!values || isl_pw_aff_n_piece(values->get()) != 1 || !yes(isl_pw_aff_is_cst(values->get())))
     return std::nullopt;
+  const Val value = isl_pw_aff_max_val(values->copy());
+  if (!yes(isl_val_is_int(value.get()))) return std::nullopt;
   return to_int(value);
+}
+
+std::optional<std::int64_t> step_along(const Expr& e, const std::string& iname) {
+  std::set<std::string> names;
+  collect_vars(e, names);
+  if (!names.contains(iname)) return 0;
+  return constant_value(index_sub(substitute(e, {{iname, index_add({var(iname), lit(1)})}}), e));
 }
 
 }  // namespace moonloop

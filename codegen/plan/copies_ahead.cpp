@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <numeric>
 
+#include "codegen/plan/alignment.h"
+#include "codegen/plan/array_places.h"
+#include "codegen/plan/ast.h"
 #include "codegen/plan/plan.h"
 #include "core/model/affine.h"
 #include "core/model/lookup.h"
@@ -40,16 +44,17 @@ class CopiesAhead {
   }
 
  private:
-  /// Into local memory from global memory, a word or two each; perhaps zero instead.
-  bool is_copy(const Instruction& insn) const {
+  /// How many bytes an instruction of the hardware copies for it, from global into local memory,
+  /// perhaps zero instead; 0: it is no copy, or not of 4, 8 or 16 bytes.
+  std::int64_t copied(const Instruction& insn) const {
     const auto* to = insn.lhs.size() == 1 ? insn.lhs[0].as<Load>() : nullptr;
     if (insn.kind != InsnKind::Assign || insn.atomic != Atomicity::None || !to ||
         insn.role != ReductionRole::None || !plan_.lies_in(to->array, AddressSpace::Local))
-      return false;
+      return 0;
     const auto* choice = insn.rhs.as<Select>();
-    if (choice && (!is_zero(choice->no) || choice->cond.holds<Load>())) return false;
+    if (choice && (!is_zero(choice->no) || choice->cond.holds<Load>())) return 0;
     const auto* from = (choice ? choice->yes : insn.rhs).as<Load>();
-    if (!from) return false;
+    if (!from) return 0;
     const Argument* a = k_.find_arg(from->array);
     const bool is_global =
         (a && a->is_array && !a->constant) || plan_.lies_in(from->array, AddressSpace::Global);
@@ -57,13 +62,36 @@ class CopiesAhead {
     const std::optional<Type> wanted = type_of_temporary(to->array);
     if (!is_global || !type || !wanted || !(*type == *wanted) || type->is_record() ||
         is_complex(type->scalar))
-      return false;
+      return 0;
     const std::int64_t bytes = size_of(type->scalar);
-    const bool in_lanes = std::any_of(insn.inames.begin(), insn.inames.end(), [&](auto& i) {
-      const InameTag* tag = k_.tag(i);
-      return tag && tag->kind == TagKind::Vec;
-    });
-    return (bytes == 4 || bytes == 8) && !in_lanes;
+    std::vector<std::string> lanes;
+    for (const std::string& i : insn.inames)
+      if (const InameTag* tag = k_.tag(i); tag && tag->kind == TagKind::Vec) lanes.push_back(i);
+    if (lanes.empty()) return bytes == 4 || bytes == 8 ? bytes : 0;
+    if (lanes.size() > 1) return 0;
+    return in_lanes(lanes[0], *to, *from, choice, bytes);
+  }
+
+  /// The same where a `vec` loop copies elements of so many bytes: at once as many as lie side by
+  /// side, from multiples of as many bytes on, and are all there or not.
+  std::int64_t in_lanes(const std::string& lane, const Load& to, const Load& from,
+                        const Select* choice, std::int64_t bytes) const {
+    std::set<std::string> deciding;
+    if (choice) collect_vars(choice->cond, deciding);
+    if (deciding.contains(lane)) return 0;
+    const Set values = domain_of(k_, {lane});
+    const Val least = isl_set_dim_min_val(values.copy(), 0);
+    const Val most = isl_set_dim_max_val(values.copy(), 0);
+    if (!yes(isl_val_is_zero(least.get())) || !yes(isl_val_is_int(most.get()))) return 0;
+    std::int64_t together = bytes * (to_int(most) + 1);
+    for (const Load* l : {&to, &from}) {
+      const std::optional<ArrayPlaces> lies = places_in(plan_, *l);
+      if (!lies || lies->step(*l, lane) != 1) return 0;
+      const Expr first = lies->place(*substitute(Expr(*l), {{lane, lit(0)}}).as<Load>());
+      together = std::gcd(together, bytes * divisor_of(k_, without_truncation(first)));
+    }
+    together = std::min<std::int64_t>(together & -together, 16);
+    return together >= 4 ? together : 0;
   }
   std::optional<Type> type_of_temporary(const std::string& name) const {
     const Temporary* t = k_.find_temporary(name);
@@ -86,10 +114,12 @@ class CopiesAhead {
     std::set<int> ahead;
     int in_flight = kMostStages;
     for (const int s : all) {
-      if (!is_copy(insn(s)) || plan_.copies_ahead.contains(s)) continue;
+      const std::int64_t bytes = plan_.copies_ahead.contains(s) ? 0 : copied(insn(s));
+      if (bytes == 0) continue;
       const int n = iterations_without(loop.iname(), s, all);
       if (n == 0) continue;
       ahead.insert(s);
+      plan_.bytes_ahead[s] = bytes;
       in_flight = std::min(in_flight, n - 1);
     }
     if (ahead.empty()) return;

@@ -582,7 +582,7 @@ class LoopMaker {
   /// itself.
   Block matrix_step(const PlanNode& node, const Set& range, const Set& context) {
     const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(*node.loop()->matrix)];
-    std::vector<std::pair<std::string, int>> extents{{m.depth, 4}};
+    std::vector<std::pair<std::string, int>> extents{{m.depth, m.shape->depth}};
     if (!m.half.empty()) extents.emplace_back(m.half, 2);
     extents.emplace_back(m.pair, 2);
     Set runs = all_to_params(range), box = context;

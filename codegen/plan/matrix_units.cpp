@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/plan/alignment.h"
+#include "core/infer/infer.h"
 #include "core/model/lookup.h"
 #include "core/order/order.h"
 
@@ -51,8 +52,8 @@ class Finder {
   template <class... Args>
   [[noreturn]] void refuse_step(const std::string& why, const Args&... args) const {
     const InameTag& tag = *k_.tag(step_.depth);
-    fail("no-matrix-unit", tag.at ? tag.at : k_.at, "iname `{}` is tagged `mma`, but {}",
-         step_.depth, fmt::format(fmt::runtime(why), args...));
+    fail("no-matrix-unit", tag.at ? tag.at : k_.at, "iname `{}` is tagged `{}`, but {}",
+         step_.depth, tag_text(tag), fmt::format(fmt::runtime(why), args...));
   }
 
   /// `node` becomes its lanes, with the loop and then those of the product's rows and columns
@@ -73,7 +74,6 @@ class Finder {
     if (!inner->is_statements() || inner->insns().size() != 1)
       refuse_step("there is more than one statement in its loop");
     step_.insn = inner->insns()[0];
-    if (!takes_first(step_.depth, 4)) refuse_step("its values are not 0 to 3");
     fit(launch, lanes);
     PlanNode out = *inner;
     const auto around = [&](const std::string& iname) {
@@ -93,15 +93,15 @@ class Finder {
 
   void fit(int launch, const std::vector<std::string>& lanes) {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(step_.insn)];
-    const Expr term = added(insn);
-    const Type t = k_.find_temporary(written_name(insn.lhs[0]))->type.value_or(Type());
-    if (!(t == Type(Scalar::F64)))
-      refuse_step("`{}` adds numbers of type {}; the unit takes float64", insn.id, t.str());
+    Expr term = added(insn);
+    if (const auto* c = term.as<Cast>(); c && c->type == type_of(k_, c->arg, c->type))
+      term = c->arg;
     if (!insn.predicates.empty())
       refuse_step("`{}` has the condition `{}`, which work-items may answer each in its way",
                   insn.id, to_string(conjunction(insn.predicates)));
     find_items(insn, launch);
     split_factors(insn, term);
+    const std::vector<const MatrixShape*> shapes = shapes_for(insn, term);
     for (const std::string& lane : lanes) {
       if (!has_own(insn, lane))
         refuse_step("the iterations of `{}` add to the same element in `{}`", lane, insn.id);
@@ -116,6 +116,53 @@ class Finder {
           "`{}` has no `ilp` or `vec` loop over the two columns that each work-item along `l.0` "
           "takes: `2*{} + column`",
           insn.id, step_.column);
+    for (const MatrixShape* s : shapes)
+      if (s->rows == (step_.half.empty() ? 8 : 16)) step_.shape = s;
+    if (!step_.shape)
+      refuse_step(
+          "`{}` has no `ilp` or `vec` loop over the two rows that each work-item along `l.1` takes "
+          "of 16: `8*half + {}`",
+          insn.id, step_.row);
+  }
+
+  /// Those of the factors' types with the loop's depth.
+  std::vector<const MatrixShape*> shapes_for(const Instruction& insn, const Expr& term) {
+    const bool rounds = tag_text(*k_.tag(step_.depth)) == "mma.tf32";
+    const Type sum = k_.find_temporary(written_name(insn.lhs[0]))->type.value_or(Type());
+    const Type product = type_of(k_, term, sum);
+    if (!(sum == Type(Scalar::F64)) && !rounds)
+      for (Expr* e : {&step_.left, &step_.right}) *e = before_casts(*e, sum);
+    const Type left = type_of(k_, step_.left, sum), right = type_of(k_, step_.right, sum);
+    std::vector<const MatrixShape*> of_types, out;
+    for (const MatrixShape& s : matrix_shapes())
+      if (takes(s, left, right, sum, rounds)) of_types.push_back(&s);
+    const bool singles = left == Type(Scalar::F32) && right == left && sum == left;
+    if (of_types.empty() && rounds)
+      refuse_step("`{}` adds products of {} and {} to {}; this unit takes float32", insn.id,
+                  left.str(), right.str(), sum.str());
+    if (of_types.empty())
+      refuse_step("`{}` adds products of {} and {} to {}; the unit takes {}{}", insn.id, left.str(),
+                  right.str(), sum.str(), matrix_types(),
+                  singles ? "; `mma.tf32` takes float32 and rounds the factors to 11 bits" : "");
+    if (!(product == sum) && !(sum == Type(Scalar::F64)))
+      refuse_step("`{}` multiplies in {}, not in {}; convert a factor by `cast({}, …)`", insn.id,
+                  product.str(), sum.str(), sum.str());
+    std::string lengths;
+    for (const MatrixShape* s : of_types) {
+      const std::string length = "0 to " + std::to_string(s->depth - 1);
+      if (lengths.find(length) == std::string::npos)
+        lengths += (lengths.empty() ? "" : " or ") + length;
+      if (takes_first(step_.depth, s->depth)) out.push_back(s);
+    }
+    if (out.empty()) refuse_step("its values are not {}", lengths);
+    return out;
+  }
+
+  /// What is converted to the sum's type as a factor, which loses nothing of the types that units
+  /// take.
+  static Expr before_casts(const Expr& e, const Type& sum) {
+    const auto* c = e.as<Cast>();
+    return c && c->type == sum ? before_casts(c->arg, sum) : e;
   }
 
   /// What the statement adds to an accumulator of the work-item.
@@ -258,9 +305,10 @@ class Warps {
         const std::string& depth = plan_.matrix_steps[n].depth;
         const InameTag& tag = *plan_.kernel.tag(depth);
         fail("no-matrix-unit", tag.at ? tag.at : plan_.kernel.at,
-             "iname `{}` is tagged `mma`, but nowhere do all work-items of a warp run all of "
-             "its 4 iterations for both columns{}",
-             depth, plan_.matrix_steps[n].half.empty() ? "" : " and both halves of the rows");
+             "iname `{}` is tagged `{}`, but nowhere do all work-items of a warp run all of "
+             "its {} iterations for both columns{}",
+             depth, tag_text(tag), plan_.matrix_steps[n].shape->depth,
+             plan_.matrix_steps[n].half.empty() ? "" : " and both halves of the rows");
       }
   }
 

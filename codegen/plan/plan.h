@@ -8,6 +8,7 @@
 
 #include "codegen/codegen.h"
 #include "codegen/plan/known_values.h"
+#include "codegen/plan/matrix_shapes.h"
 #include "codegen/plan/plan_node.h"
 #include "core/order/tree.h"
 
@@ -74,14 +75,17 @@ struct GroupReduction {
 };
 
 /// A statement `sum += left*right` that a warp's matrix unit does at once for all values of the
-/// inames `depth` (4 of them), `pair` (2) and, where there is one, `half` (2). Work-items are 4
+/// inames `depth` (from 0 on), `pair` (2) and, where there is one, `half` (2). Work-items are 4
 /// along `column` by 8 along `row`; each has the element of row `row + 8*half` and column
 /// `2*column + pair`.
 struct MatrixStep {
   int insn = -1;
+  const MatrixShape* shape = nullptr;
   std::string depth, pair, half;
   std::string row, column;  // inames tagged `l.1` and `l.0`
-  Expr left, right;         // the first has no column in it, the second no row
+  /// The first has no column in it, the second no row. Both have the type that the shape takes, or
+  /// one that becomes it.
+  Expr left, right;
 };
 
 /// One kernel on the device.
@@ -124,6 +128,9 @@ struct Plan {
   /// On CUDA: statements that copy from global to local memory and need not wait for it; the
   /// barrier at the end of a loop around them does.
   std::set<int> copies_ahead;
+  /// Of these, those in a `vec` loop whose elements follow each other in both places: how many bytes
+  /// one copy takes.
+  std::map<int, std::int64_t> bytes_ahead;
   /// Scalars that bounds of loops need and that one work-item of a group has other values of than
   /// the next, or none.
   std::set<std::string> apart;

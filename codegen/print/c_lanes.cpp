@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "codegen/plan/alignment.h"
+#include "codegen/plan/array_places.h"
 #include "codegen/plan/ast.h"
 #include "codegen/print/c_printer.h"
 #include "codegen/print/declare.h"
-#include "core/model/layout.h"
 
 // `vec` loops on a device: the iterations of one statement side by side, with loads and stores of 8
 // and 16 bytes where their elements follow each other in memory at multiples of that size.
@@ -42,30 +42,12 @@ const char* const kComponents = "xyzw";
 std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
   const auto* l = e.as<Load>();
   if (!l) return 1;
-  const Argument* a = k_.find_arg(l->array);
-  const Temporary* t = k_.find_temporary(l->array);
-  const bool shared = t && !t->read_only && plan_.spaces.count(t->name) &&
-                      !plan_.lies_in(t->name, AddressSpace::Private);
-  if ((!a || a->constant) && !shared) return 1;
   const Type type = expr_.type(e);
+  const std::optional<ArrayPlaces> lies = places_in(plan_, *l);
+  if (!lies || !vector_type(helpers_.language(), type, 2)) return 1;
+  if (lies->step(*l, x.iname) != 1) return 1;
+  const Expr first = lies->place(*substitute(e, {{x.iname, x.lower}}).as<Load>());
   const std::int64_t size = type.size();
-  if (!vector_type(helpers_.language(), type, 2)) return 1;
-
-  const Exprs shape = (a ? a->shape : t->shape).value_or(Exprs{});
-  const Exprs strides = l->linear ? Exprs{lit(1)}
-                        : a       ? strides_of(shape, a->order, a->strides)
-                                  : strides_of(shape, t->order, t->strides);
-  Expr first = a && a->offset ? a->offset : lit(0);
-  std::int64_t step = 0;
-  for (std::size_t i = 0; i < l->index.size(); ++i) {
-    const auto along = step_along(l->index[i], x.iname);
-    const auto stride = as_int(strides[i]);
-    if (!along || (*along != 0 && !stride)) return 1;
-    if (*along != 0) step += *along * *stride;
-    first =
-        index_add({first, index_mul(strides[i], substitute(l->index[i], {{x.iname, x.lower}}))});
-  }
-  if (step != 1) return 1;
   std::int64_t n =
       std::min({kMostBytes / size, kMostLanes, divisor_of(k_, without_truncation(first))});
   while (n > 1 && x.lanes % n != 0) n /= 2;
@@ -144,6 +126,7 @@ std::vector<std::string> CPrinter::declare_vectors(const VectorAccess& v, const 
 
 void CPrinter::lanes(const Loop& x) {
   Run run = std::get<Run>(x.body.at(0).op);
+  if (lanes_ahead(run, x)) return;
   const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : run.values) values.emplace(iname, without_truncation(e));

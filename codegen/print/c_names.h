@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/language.h"
+#include "codegen/plan/matrix_shapes.h"
 #include "core/model/kernel.h"
 
 namespace moonloop {
@@ -72,15 +73,22 @@ class Helpers {
   /// The function on a device that makes a float of a float16's bits, `half_value`, or the nearest
   /// bits of a float or a double, `half_bits` and `half_bits_f64`.
   std::string half(const std::string& name);
-  /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
-  /// and 4 columns and one with 4 rows and 8 columns, of doubles.
-  std::string matrix_unit(int rows);
+  /// The function of CUDA by which a warp adds a product of small matrices: (sums…, left, right),
+  /// of doubles themselves or of `unsigned const *`, words.
+  std::string matrix_unit(const MatrixShape& s);
+  /// (words, row): the words of 1, 2 or 4 parts of 8 rows with 16 bytes each in local memory, whose
+  /// addresses work-items have in their order in the warp; `transposed` as of 8 columns of halves.
+  std::string load_matrices(int parts, bool transposed);
+  /// A word of two halves' bits, or of four bytes; and (words): floats rounded to tf32, in place.
+  std::string pack(Scalar s);
+  std::string round_to_tf32(int words);
   /// Functions of CUDA for the work-items of a warp that update one element: the number of them for
   /// the first, else 0; and (address, &value, function) whether it is the first, which gets what
   /// the function makes of all values.
   std::string number_of_equal();
   std::string first_of_equal();
-  std::string copy_ahead();            // (to, from, there): zero if not there; does not wait
+  std::string copy_ahead();  // (to, from, there): zero if not there; does not wait
+  std::string copy_bytes_ahead(std::int64_t bytes);  // the same, 4, 8 or 16 of them
   std::string await_copies(int last);  // waits for those begun before the last so many calls
   /// The macro of C11 that makes a complex number of its parts, which clang does not find in the
   /// headers of some C libraries.

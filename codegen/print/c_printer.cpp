@@ -335,7 +335,13 @@ void CPrinter::block(const Block& b) {
       expr_.end_stand_ins(kept);
       straight = read_ahead(b, i);
     }
-    statement(b[i]);
+    const std::size_t products = matrix_steps(b, i);
+    if (products == 0) {
+      statement(b[i]);
+      continue;
+    }
+    i += products - 1;
+    straight = std::max(straight, i + 1);
   }
   expr_.end_stand_ins(kept);
 }
@@ -464,7 +470,6 @@ void CPrinter::for_loop(const Loop& x) {
 void CPrinter::statement(const Stmt& s) {
   std::visit(
       overload{[&](const Loop& x) {
-                 if (x.matrix) return matrix_step(x);
                  if (x.lanes > 0) return lanes(x);
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);

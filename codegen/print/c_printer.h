@@ -77,9 +77,11 @@ class CPrinter {
   std::string set_name(const std::string& temporary) const;
   std::string set_place(const Expr& place);
   Expr room_of(const Temporary& t) const;
-  void matrix_step(const Loop& x);
+  friend class MatrixProducts;  // codegen/print/c_matrix.cpp
+  std::size_t matrix_steps(const Block& b, std::size_t from);
   void sync(const Sync& x);
-  void copy_ahead(const Expr& to, const Expr& value);
+  void copy_ahead(const Expr& to, const Expr& value, std::int64_t bytes);
+  bool lanes_ahead(const Run& run, const Loop& x);
   void lanes(const Loop& x);
   void for_loop(const Loop& x);
   std::string where_long(const Loop& x);

@@ -38,8 +38,9 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
     reduction_init(insn, lhs);
   else if (insn.role == ReductionRole::Update)
     reduction_update(insn, lhs, rhs);
-  else if (plan_.copies_ahead.contains(r.insn))
-    copy_ahead(lhs[0], rhs);
+  else if (const std::int64_t size = expr_.type(lhs[0]).size();
+           plan_.copies_ahead.contains(r.insn) && size >= 4)
+    copy_ahead(lhs[0], rhs, size);
   else
     assign(insn, lhs, rhs);
   note_set(insn, lhs);

@@ -26,8 +26,14 @@
 ///  * Sums that are declared or recognized as reductions, and updates `a = a + x`, may be added in
 ///    any order: with n terms t_i, bounds e_i, e = sum e_i + 2(n-1)u sum |t_i| (section 4.2, any
 ///    order, twice because both executions round); 4(n-1)u on devices, whose matrix units cut
-///    instead of rounding. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along
+///    instead of rounding: of a product of depth d with d >= 4 they align what they add, d exact
+///    products and the sum so far, to the greatest and cut the others off there, then the result
+///    (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021), which
+///    is at most 2u sum |t_i| for each of d + 1 cuts. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along
 ///    a loop that the place lacks: 2u|v| for each factor.
+///  * Factors of float32 products rounded to the 11 bits of tf32, where a loop has the tag
+///    `mma.tf32`: either execution may, in any product of the kernel. A factor that has no more bits
+///    loses nothing.
 ///  * Functions of the library: each execution may be wrong by the ulps of interpreter_bounds.cpp's
 ///    table: on the host glibc's (its manual, section 19.7), on devices OpenCL's (OpenCL C 1.2,
 ///    section 7.4, which CUDA's are within), division and square roots of float32 included. How a
@@ -56,6 +62,7 @@ struct Accuracy {
   bool device = false;
   bool reciprocals = false;  // see Kernel::reciprocals
   bool unfolded = false;     // sums may be added term by term to what they are added to
+  bool tf32 = false;         // factors of float32 products may be rounded to 11 bits
 };
 
 /// The bounds of one array, one for each place of its smallest part.

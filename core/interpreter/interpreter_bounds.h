@@ -67,9 +67,25 @@ struct SumRule {
   }
 };
 
+/// What a factor of float32 loses where it is rounded to tf32: a half is rounded away from zero.
+inline double lost_by_tf32(const BoundedReal& x) {
+  if (!std::isfinite(x.v)) return 0;
+  if (std::fabs(x.v) < std::numeric_limits<float>::min()) return std::fabs(x.v);
+  if (x.e != 0) return kHalfUnit * (std::fabs(x.v) + x.e);
+  int exponent = 0;
+  const double fraction = std::frexp(x.v, &exponent);
+  return std::fabs(std::ldexp(std::round(std::ldexp(fraction, 11)) / 2048 - fraction, exponent));
+}
+
 template <class R>
 struct ProductRule {
   double operator()(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) const {
+    if constexpr (std::is_same_v<R, float>)
+      if (a.tf32)
+        return bound(a, z, {x.v, x.e + lost_by_tf32(x)}, {y.v, y.e + lost_by_tf32(y)});
+    return bound(a, z, x, y);
+  }
+  static double bound(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) {
     const double p = std::fabs(x.v), q = std::fabs(y.v), size = std::fabs(z);
     if (x.e == 0 && y.e == 0) {
       if (!a.contract || p == 1 || q == 1 || p == 0 || q == 0 || !std::isfinite(z)) return 0;

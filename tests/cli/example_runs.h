@@ -13,6 +13,7 @@ inline const std::multimap<std::string, std::string> kRuns{
     {"fortran/hydro_gpu.lua", "fortran/hydro.f90 -p n=35 -p m=20"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel sgemm -p n=128"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel dgemm -p n=128"},
+    {"gpu/hgemm.lua", "gpu/hgemm.loop -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
     {"host/stencil.lua", "host/stencil.loop -p n=35 -p m=70 -p w=0.8"},
     {"kmeans/kmeans.lua", "kmeans/kmeans.loop -p n=1003"},

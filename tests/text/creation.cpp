@@ -289,7 +289,7 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(line_errors("tag i: gg.0") ==
         "8 unknown-tag: no tag `gg.0`; there are `ord`, `unr`, `unr_hint`, "
         "`unr_hint.N`, `par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.unr`, `ilp.seq`, `vec`, "
-        "`mma`; did you mean `g.0`?");
+        "`mma`, `mma.tf32`; did you mean `g.0`?");
   CHECK(line_errors("tag i: g.0, i: l.0") == "13 duplicate-tag: the iname `i` is tagged twice");
   CHECK(line_errors("tag i:") == "7 syntax: found no tag for `i`");
   CHECK(line_errors("prioritize i, q") == "15 unknown-iname: no iname `q`");
