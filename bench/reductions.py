@@ -1,7 +1,7 @@
 """Reductions of all shapes, and rows that are read more than once, on a GPU: Moonloop's CUDA beside peers.
 
     reductions.py [--moonloop M] [--only sum,softmax] [--types float32,float64,float16] [--compile]
-                  [--limit S] [--keep FOLDER] [-o F.json]
+                  [--sizes 8192x1024,64x128x12x64] [--limit S] [--keep FOLDER] [-o F.json]
 
 needs a machine with an NVIDIA GPU and Python with NumPy and PyTorch; CuPy if it is there; with --compile also
 PyTorch's code by `torch.compile`. Kernels are written here, from a shape and the axes that are reduced; their
@@ -191,6 +191,7 @@ def main():
     parser.add_argument("--moonloop", type=pathlib.Path, default=binary())
     parser.add_argument("--only", help="kernels, with commas between them")
     parser.add_argument("--types", default="float32,float64,float16", help="of sums")
+    parser.add_argument("--sizes", help="rows whose sizes contain one of these, with commas between them")
     parser.add_argument("--compile", action="store_true", help="PyTorch's compiled code, too")
     parser.add_argument("--limit", type=float, default=280, help="seconds for all rows")
     parser.add_argument("-o", "--output", type=pathlib.Path, help="a file for the figures and scripts, as JSON")
@@ -198,7 +199,8 @@ def main():
     if not o.moonloop:
         parser.error("no binary; give one with --moonloop")
     o.moonloop, o.types = o.moonloop.resolve(), o.types.split(",")
-    return table(o, "reductions", ("kernel", "type", "size"), rows(o), measure, ["compiled"]*o.compile)
+    wanted = [r for r in rows(o) if not o.sizes or any(s in r[0]["size"] for s in o.sizes.split(","))]
+    return table(o, "reductions", ("kernel", "type", "size"), wanted, measure, ["compiled"]*o.compile)
 
 if __name__ == "__main__":
     sys.exit(main())

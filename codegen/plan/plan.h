@@ -128,8 +128,8 @@ struct Plan {
   /// On CUDA: statements that copy from global to local memory and need not wait for it; the
   /// barrier at the end of a loop around them does.
   std::set<int> copies_ahead;
-  /// Of these, those in a `vec` loop whose elements follow each other in both places: how many bytes
-  /// one copy takes.
+  /// Of these, those in a `vec` loop whose elements follow each other in both places: how many
+  /// bytes one copy takes.
   std::map<int, std::int64_t> bytes_ahead;
   /// Scalars that bounds of loops need and that one work-item of a group has other values of than
   /// the next, or none.

@@ -38,9 +38,10 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
     reduction_init(insn, lhs);
   else if (insn.role == ReductionRole::Update)
     reduction_update(insn, lhs, rhs);
-  else if (const std::int64_t size = expr_.type(lhs[0]).size();
-           plan_.copies_ahead.contains(r.insn) && size >= 4)
-    copy_ahead(lhs[0], rhs, size);
+  else if (const std::int64_t bytes =
+               plan_.copies_ahead.contains(r.insn) ? expr_.type(lhs[0]).size() : 0;
+           bytes >= 4)  // what the hardware copies at least
+    copy_ahead(lhs[0], rhs, bytes);
   else
     assign(insn, lhs, rhs);
   note_set(insn, lhs);

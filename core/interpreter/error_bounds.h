@@ -29,11 +29,11 @@
 ///    instead of rounding: of a product of depth d with d >= 4 they align what they add, d exact
 ///    products and the sum so far, to the greatest and cut the others off there, then the result
 ///    (Fasi, Higham, Mikaitis and Pranesh, Numerical behavior of NVIDIA tensor cores, 2021), which
-///    is at most 2u sum |t_i| for each of d + 1 cuts. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along
-///    a loop that the place lacks: 2u|v| for each factor.
+///    is at most 2u sum |t_i| for each of d + 1 cuts. Products, and updates `a = a*x` or `a = a/x`
+///    that are atomic or go along a loop that the place lacks: 2u|v| for each factor.
 ///  * Factors of float32 products rounded to the 11 bits of tf32, where a loop has the tag
-///    `mma.tf32`: either execution may, in any product of the kernel. A factor that has no more bits
-///    loses nothing.
+///    `mma.tf32`: either execution may, in any product of the kernel. A factor that has no more
+///    bits loses nothing.
 ///  * Functions of the library: each execution may be wrong by the ulps of interpreter_bounds.cpp's
 ///    table: on the host glibc's (its manual, section 19.7), on devices OpenCL's (OpenCL C 1.2,
 ///    section 7.4, which CUDA's are within), division and square roots of float32 included. How a

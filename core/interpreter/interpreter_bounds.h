@@ -81,8 +81,7 @@ template <class R>
 struct ProductRule {
   double operator()(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) const {
     if constexpr (std::is_same_v<R, float>)
-      if (a.tf32)
-        return bound(a, z, {x.v, x.e + lost_by_tf32(x)}, {y.v, y.e + lost_by_tf32(y)});
+      if (a.tf32) return bound(a, z, {x.v, x.e + lost_by_tf32(x)}, {y.v, y.e + lost_by_tf32(y)});
     return bound(a, z, x, y);
   }
   static double bound(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) {

@@ -219,7 +219,8 @@ TEST_CASE("cli: doc tells about transforms, commands, tags and syntax") {
   CHECK(none.err ==
         "error: no help on `split_inames`; did you mean `split_iname`?; `moonloop doc` lists all "
         "topics [unknown-topic]\n");
-  for (const std::string tag : {"unr", "par", "simd", "ilp", "vec", "mma", "mma.tf32", "g.N", "l.N"}) {
+  for (const std::string tag :
+       {"unr", "par", "simd", "ilp", "vec", "mma", "mma.tf32", "g.N", "l.N"}) {
     CAPTURE(tag);
     CHECK(tool("doc " + tag).out.starts_with(tag + "\n\n"));
   }

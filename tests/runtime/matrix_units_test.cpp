@@ -123,7 +123,8 @@ TEST_CASE("matrix units: halves, bytes and singles rounded to tf32") {
       run_everywhere(k, plain, {{"n", "64"}, {"m", "24"}, {"l", "96"}});
       const std::string source = generate(k, Target::Cuda).source;
       CHECK(test::count(source, u.function) == 2);
-      CHECK(test::count(source, "  load_matrices_") == (transposed || std::string(u.type) == "float16" ? 2 : 1));
+      CHECK(test::count(source, "  load_matrices_") ==
+            (transposed || std::string(u.type) == "float16" ? 2 : 1));
     }
 }
 

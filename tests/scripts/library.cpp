@@ -72,8 +72,8 @@ TEST_CASE("library: each file is a function of the library, in lib.lua and with 
   CHECK(embedded == files);
   std::erase(files, "lib");
   std::erase(files, "support");
-  std::erase(files, "divided_scan");  // for both scans
-  std::erase(files, "reduction_shape");                                              // for reduce
+  std::erase(files, "divided_scan");     // for both scans
+  std::erase(files, "reduction_shape");  // for reduce
   std::erase_if(files, [](const std::string& f) { return f.starts_with("auto"); });  // lp.auto
   for (const LibraryFunction& f : library()) documented.push_back(f.name);
   CHECK(documented == files);

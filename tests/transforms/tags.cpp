@@ -55,7 +55,8 @@ TEST_CASE("tag_inames: what cannot be") {
         "no iname of kernel `copy` matches `z*`; it has `i`, `j`, `jj`");
   CHECK(refused(k, {{"i", "fast"}}) ==
         "no tag `fast` for iname `i`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
-        "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.unr`, `ilp.seq`, `vec`, `mma`, `mma.tf32`, "
+        "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.unr`, `ilp.seq`, `vec`, `mma`, "
+        "`mma.tf32`, "
         "`like.INAME`, `unused.g`, `unused.l`");
   CHECK(refused(k, {{"i", "g0"}}).ends_with("; did you mean `g.0`?"));
   CHECK(code_of([&] { tag_inames(k, {{"i", "g.x"}}); }) == "bad-tag");
