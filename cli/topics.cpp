@@ -66,7 +66,8 @@ const std::vector<Topic> kFixed{
      "(`ldmatrix`); else neighbours along the steps from a multiple of 4 bytes on are one load.\n"
      "Where a condition may hold for some work-items of a warp alone, each computes by itself. "
      "Hardware without such a unit uses shuffles. What does not fit is refused with the reason. "
-     "Other targets unroll the loop. `examples/gpu/gemm.lua` and `examples/gpu/hgemm.lua` have "
+     "Other targets unroll the loop. `examples/gpu/gemm.lua` and `bench/gpu_kernels/hgemm.lua` "
+     "have "
      "one."},
     {"mma.tf32", kTagTopics,
      "As `mma`, for products of float32 whose factors the unit rounds to 11 bits.\n"

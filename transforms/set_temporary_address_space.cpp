@@ -25,7 +25,7 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
   const OwnCopies own(out);
   if (space == AddressSpace::Private)
     for (const std::string& name : names)
-      if (!own.per_item(name))
+      if (!own.per_item(name) && own.own_axes(name).empty())
         refuse(
             "not-private", k.at,
             "`{}` is written at the number of its work-item, as memory that the work-items share; "
@@ -42,8 +42,12 @@ const Op set_temporary_address_space_op{
 `private`: each work-item has its own; `local`: a work-group shares it; `global`: all share it, and it
 lives from kernel to kernel; `auto`: what the temporary's use suggests.
 
+A `private` array may have axes along work-items, as `row[p, i]` with `i` along `l.0`, where each
+work-item accesses its own elements alone: it keeps only these.
+
 Refuses memory in which work-items would meet where each had its own, private memory for what is
-written at a work-item's number, and to move one of several that share memory away from the others.)",
+written at a work-item's number and read at another one's, and to move one of several that share
+memory away from the others.)",
     .params = {{.name = "temp_var_names",
                 .kind = Kind::Names,
                 .help = "the temporaries",

@@ -39,6 +39,15 @@ TEST_CASE("set_temporary_address_space: moves what may be shared") {
             ->space == AddressSpace::Auto);
 }
 
+TEST_CASE("set_temporary_address_space: each work-item may keep its own elements") {
+  std::string own = kTurned;
+  own.replace(own.find("15 - j"), 6, "j");
+  CHECK(move_to(own.c_str(), "t", "private").find_temporary("t")->space == AddressSpace::Private);
+  // Two work-items of which each has the element: along `l.0` it is the same, along `l.1` another.
+  own.replace(own.find("j: l.0"), 6, "j: l.1");
+  CHECK(code_of([&] { move_to(own.c_str(), "t", "private"); }) == "not-private");
+}
+
 TEST_CASE("set_temporary_address_space: refuses memory in which work-items would meet") {
   CHECK(message([&] { move_to(kScaled, "t", "local"); })
             .find("make[i=1] would run before use[i=0], but use[i=0] reads t and make[i=1] writes "
