@@ -39,6 +39,18 @@ bool same_place(const Instruction& a, const Instruction& b) {
                       a.inames == b.inames && a.depends_on == b.depends_on && same_origin());
 }
 
+/// Whether the user vouches for its iterations, and whatever iterations of which loops these are
+/// in.
+bool same_trust(const Kernel& a, const Kernel& b, const std::string& iname) {
+  if (a.claims.empty() && b.claims.empty()) return true;
+  const auto in = [&](const Kernel& k) -> std::optional<std::set<std::string>> {
+    const auto all = trusted_loops(k);
+    const auto it = all.find(iname);
+    return it == all.end() ? std::nullopt : std::optional(it->second);
+  };
+  return in(a) == in(b);
+}
+
 }  // namespace
 
 Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known), next_(&next) {
@@ -97,8 +109,7 @@ bool Carried::same_loop(const std::string& iname) {
   if (!fresh) return it->second;
   const Kernel &a = known_->present->kernel(), &b = next_->present->kernel();
   const Kernel &r = known_->reference->order.kernel(), &s = next_->reference->order.kernel();
-  return it->second = !changed_.count(iname) && same_tag(a, b, iname) &&
-                      known_->present->trusts(iname) == next_->present->trusts(iname) &&
+  return it->second = !changed_.count(iname) && same_tag(a, b, iname) && same_trust(a, b, iname) &&
                       (&r == &s || same_tag(r, s, iname));
 }
 

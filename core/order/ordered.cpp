@@ -35,7 +35,9 @@ bool same(const Rule& a, const Rule& b) {
   return &a == &b || (a.body.same_as(b.body) && a.name == b.name && a.params == b.params);
 }
 
-bool same(const Claim& a, const Claim& b) { return a.kind == b.kind && a.names == b.names; }
+bool same(const Claim& a, const Claim& b) {
+  return a.kind == b.kind && a.names == b.names && a.inside == b.inside;
+}
 bool same(const Domain& a, const Domain& b) { return a.set.get() == b.set.get(); }
 
 template <class List, class Same>

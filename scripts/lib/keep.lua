@@ -116,9 +116,11 @@ local function keep(knl, arrays, loops, options)
   for _, each in ipairs(arrays) do
     support.check(known[each], "keep", 2, "the kernel has no array '%s'", each)
   end
-  local parts, tags, trips = {}, {}, knl:trips()
+  local parts, tags, trips, met = {}, {}, knl:trips(), {}
   for n, each in ipairs(loops) do
     support.iname("keep", 3, knl, each)
+    support.check(not met[each], "keep", 3, "loop '%s' is there twice", each)
+    met[each] = true
     local reduced = is_reduced(knl, each)
     support.check(reduced ~= nil, "keep", 3, "no statement is in loop '%s'", each)
     parts[n] = {reduced = reduced, long = (trips[each] or math.huge) > lanes*registers}

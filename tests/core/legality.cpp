@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/memo.h"
+#include "core/order/order_reference.h"
 #include "core/order/reference.h"
 #include "tests/one_kernel.h"
 
@@ -366,4 +367,16 @@ TEST_CASE("dependences: those within a loop") {
   CHECK(dependences(k, "i").all.size() == 1);
   CHECK(dependences(k, "j").all.size() == 1);
   CHECK(dependences(k, "j").all[0].variable == "b");
+}
+
+TEST_CASE("order: what is vouched for is a part of what a kernel's order is remembered by") {
+  Kernel k = parsed(R"(
+kernel rows(n: int32, u: inout float64[2*n])
+domain {[i, j]: 0 <= i < n and 0 <= j < n}
+u[i + j] = 0.5*u[i + j] + 1
+)");
+  k.claims.push_back({Claim::Kind::Unsafe, {"i"}, ""});
+  CHECK(!order_of(k)->trusts_in("i", "j"));
+  k.claims.back().inside["i"] = {"j"};
+  CHECK(order_of(k)->trusts_in("i", "j"));
 }

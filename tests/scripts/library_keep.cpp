@@ -86,6 +86,7 @@ TEST_CASE("library: keep refuses what has nothing to keep, or not at that place"
   };
   says(kSoftmax, "lib.keep(soft, 'z', 'j, k')", "the kernel has no array 'z'");
   says(kSoftmax, "lib.keep(soft, {}, 'j, k')", "no array is given");
+  says(kSoftmax, "lib.keep(soft, 'x', 'j, j')", "loop 'j' is there twice");
   says(kSoftmax, "lib.keep(soft, 'x', 'j, q')", "kernel 'soft' has no iname 'q'");
   says(kSoftmax, "lib.keep(soft, 'x', 'j, r')",
        "no two of the loops read the same elements of 'x'");
