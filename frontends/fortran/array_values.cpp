@@ -123,7 +123,8 @@ Expr Expansion::bound(const std::string& end, const Expr& e, std::int64_t dim) c
   if (!v) return last ? call("max", {count(axes_of(e, r_).at(axis)), lit(0)}) : lit(1);
   const Bounds& b = r_.variables.at(v->name).bounds.at(axis);
   const Expr lower = first_of(b);
-  if (as_int(lower) == 1 && !last) return lower;
+  // The standard gives an array of assumed size its declared lower bound, however long it is.
+  if (!last && (as_int(lower) == 1 || !b.upper)) return lower;
   const Expr upper = b.upper ? b.upper : axes_of(e, r_).at(axis).upper;  // fails for the last `*`
   if (as_int(lower) == 1) return call("max", {upper, lit(0)});
   return Expr(

@@ -554,3 +554,16 @@ TEST_CASE("fortran: an array whose last axis has no bound is passed as a whole")
   REQUIRE(file.kernels.size() == 1);
   CHECK(file.kernels[0].externals.count("dscal") == 1);
 }
+
+TEST_CASE("fortran: elements of arrays whose last axis begins elsewhere and has no end are passed on") {
+  const FortranFile file = parse_fortran(
+      test::fortran_source("subroutine norms(n, a, b, s)\ninteger, intent(in) :: n\n"
+                           "real(8), intent(in) :: a(0:*), b(2:n, -1:*)\n"
+                           "real(8), intent(inout) :: s\nreal(8) :: scale\ninteger :: j\n"
+                           "scale = lbound(b, 2)\ndo j = 0, n - 3\n"
+                           "call dlassq(n - j - 2, a(j + 1), 1, scale, s)\n"
+                           "call dlassq(n - 1, b(2, j), 1, scale, s)\nend do\n"
+                           "call dlassq(n - 1, b, 1, scale, s)\nend subroutine\n"));
+  REQUIRE(file.kernels.size() == 1);
+  CHECK(file.kernels[0].externals.count("dlassq") == 1);
+}
