@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <isl/aff.h>
 #include <isl/ast.h>
 #include <isl/ast_build.h>

@@ -219,7 +219,7 @@ TEST_CASE("formats: every statement and every dependence is in each of them, and
     std::size_t boxes = 0, drawn_edges = 0;
     for (const std::string& tag : tags) {
       if (attribute(tag, "class") == "statement")
-        CHECK(attribute(tag, "data-id") == deps["nodes"][boxes++]["id"]);
+        CHECK(attribute(tag, "data-id") == deps["nodes"][boxes++]["id"].get<std::string>());
       if (tag.starts_with("<text class=\"label "))
         drawn_edges += std::stoul(attribute(tag, "data-edges"));
     }
