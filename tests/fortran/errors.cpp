@@ -1,6 +1,10 @@
 // Text that is not standard-conforming Fortran, and Fortran that is not a kernel.
 #include <ctime>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;
@@ -305,6 +309,10 @@ TEST_CASE("fortran: nesting of expressions that would take Flang for ever") {
 }
 
 TEST_CASE("fortran: what Flang crashes on is an error, and the next file is read") {
+#ifdef __SANITIZE_ADDRESS__
+  // A crash is left by a jump, so what was made to read the file is never given back.
+  const __lsan::ScopedDisabler kept;
+#endif
   const std::string good = "subroutine s(n, a)\ninteger n\nreal a(n)\na(1) = 2\nend subroutine\n";
   for (const std::string bad :
        {"subroutine s(n, a, b)\nreal(8) :: a(n, n), b(n, n)\nequivalence (a, b)\na(1, 1) = "
