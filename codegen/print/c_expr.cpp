@@ -560,7 +560,11 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     if (!(combined(own, p.type) == own)) p = cast(p, own);
     std::string text = wrap(p, sign.next);
     if (text[0] == '-') text = "(" + text + ")";
-    out = {wrap(out, sign.inner) + (minus ? sign.minus : sign.plus) + text, sign.prec, own};
+    if (out.prec < sign.inner) out.text = "(" + out.text + ")";
+    out.text += minus ? sign.minus : sign.plus;  // in place: a sum may have many terms
+    out.text += text;
+    out.prec = sign.prec;
+    out.type = own;
   }
   return narrowed(out, step);
 }

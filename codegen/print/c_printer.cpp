@@ -317,14 +317,21 @@ std::string CPrinter::header() {
 // ---- Statements -------------------------------------------------------------------------------
 
 void CPrinter::line(const std::string& text) {
-  std::string rest = std::string(static_cast<std::size_t>(2 * depth_), ' ') + text;
-  while (rest.size() > kColumns && text[0] != '#') {
-    const std::size_t at = break_before(rest);
+  std::string indent(static_cast<std::size_t>(2 * depth_), ' ');
+  std::string_view rest = text;
+  while (indent.size() + rest.size() > kColumns && text[0] != '#') {
+    // A break is near the limit, whatever the length, so a long line takes linear time.
+    const std::size_t near = rest.find_first_not_of(' ') + kColumns + 42;
+    const std::string head = indent + std::string(rest.substr(0, near));
+    const std::size_t at = break_before(head);
     if (at == std::string::npos) break;
-    out_ += rest.substr(0, at) + "\n";
-    rest = std::string(static_cast<std::size_t>(2 * depth_ + 4), ' ') + rest.substr(at + 1);
+    out_ += head.substr(0, at) + "\n";
+    rest.remove_prefix(at + 1 - indent.size());
+    indent.assign(static_cast<std::size_t>(2 * depth_ + 4), ' ');
   }
-  out_ += rest + "\n";
+  out_ += indent;
+  out_ += rest;
+  out_ += "\n";
 }
 
 void CPrinter::block(const Block& b) {
