@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/own_schedules.h"
@@ -116,20 +117,28 @@ class Compiler {
     }
   }
 
+  /// The object of a source that stays as it is; empty after an error of the compiler.
+  std::string object(const Compilation& c, const std::string& source) {
+    std::vector<std::string> words = options_of(c);
+    const std::string out = new_file(source) + ".o";
+    words.insert(words.end(), {"-c", source, "-o", out});
+    return compile(words) ? out : "";
+  }
+
+  /// The kernels that --kernel names and that no file has.
+  std::vector<std::string> not_found() const {
+    std::vector<std::string> out;
+    for (const std::string& k : common_.kernels)
+      if (!found_.count(k)) out.push_back(k);
+    return out;
+  }
+
   /// Objects of the files; empty after an error of a compiler, which has been shown.
   std::vector<std::string> objects(const Compilation& c, const std::string& source,
                                    const Instead& files) const {
     std::vector<std::string> out;
     for (const std::string& f : files.fortran) {
-      std::vector<std::string> words{c.words[0]};
-      for (std::size_t i = 1; i < c.words.size(); ++i) {
-        if (c.words[i] == "-o") {
-          ++i;
-        } else if (c.words[i] != "-c" && !c.words[i].starts_with("-o") && !is_source(c, i) &&
-                   !c.words[i].ends_with(".o")) {
-          words.push_back(c.words[i]);
-        }
-      }
+      std::vector<std::string> words = options_of(c);
       if (f.ends_with("_moonloop.f90") && common_.fortran.fixed_form)
         words.emplace_back("-ffree-form");  // which the interface is in
       const std::string beside = fs::path(source).parent_path().string();
@@ -155,7 +164,32 @@ class Compiler {
   }
 
  private:
-  std::optional<Instead> replace_marked(const std::string& path) const {
+  /// The command's words but for what it compiles, and for where to.
+  static std::vector<std::string> options_of(const Compilation& c) {
+    std::vector<std::string> words{c.words[0]};
+    for (std::size_t i = 1; i < c.words.size(); ++i) {
+      if (c.words[i] == "-o") {
+        ++i;
+      } else if (c.words[i] != "-c" && !c.words[i].starts_with("-o") && !is_source(c, i) &&
+                 !c.words[i].ends_with(".o")) {
+        words.push_back(c.words[i]);
+      }
+    }
+    return words;
+  }
+
+  /// A path in the folder with the name of `path`, which another file of the command may have too.
+  std::string new_file(const std::string& path) {
+    const std::string name = fs::path(path).filename().string();
+    const std::string stem = fs::path(path).stem().string();
+    if (stems_.insert(stem).second) return folder_.path() + "/" + name;
+    const std::string inside = folder_.path() + "/" + std::to_string(stems_.size());
+    for (int n = 1;; ++n)
+      if (const std::string own = inside + "_" + std::to_string(n); fs::create_directory(own))
+        return own + "/" + name;
+  }
+
+  std::optional<Instead> replace_marked(const std::string& path) {
     Common one = common_;
     one.input = path;
     one.quiet = true;  // what is not replaced stays as it is
@@ -180,15 +214,16 @@ class Compiler {
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
     note(path, fmt::format("{}", fmt::join(names, ", ")));
-    const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
+    found_.insert(names.begin(), names.end());
+    const std::string own = new_file(path);
+    const std::string base = fs::path(own).replace_extension().string();
     Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
     write_file(out.c, {r.code});
     if (!is_fixed_form(path, common_.fortran)) {
-      out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
+      out.fortran = {own};
       write_file(out.fortran[0], {file_of(r.routines)});
     } else {
-      out.fortran = {base + "_moonloop.f90",
-                     folder_.path() + "/" + fs::path(path).filename().string()};
+      out.fortran = {base + "_moonloop.f90", own};
       write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
       write_file(out.fortran[1], {without(r.routines)});
     }
@@ -276,6 +311,7 @@ class Compiler {
   const FcOptions& o_;
   const TemporaryFolder& folder_;
   Target target_;
+  std::set<std::string> stems_, found_;  // of files in the folder; kernels
 };
 
 int fc(Common common, const FcOptions& o) {
@@ -305,8 +341,19 @@ int fc(Common common, const FcOptions& o) {
   if (c.objects && c.sources.size() > 1)
     fail("unsupported", {}, "`fc` compiles one file at a time to an object, not {}",
          c.sources.size());
+  if (const auto missing = compiler.not_found(); !c.objects && !missing.empty() && !common.quiet)
+    fmt::print(stderr, "moonloop: no file of the command has the routine `{}`\n",
+               fmt::join(missing, "` or `"));
   std::vector<std::string> words = c.words;
-  for (const auto& [i, files] : instead) {
+  for (const std::size_t i : c.sources) {  // in order: a file has modules for those behind it
+    const auto it = instead.find(i);
+    if (it == instead.end() && i > instead.rbegin()->first) break;
+    if (it == instead.end()) {
+      words[i] = compiler.object(c, c.words[i]);
+      if (words[i].empty()) return kCompiler;
+      continue;
+    }
+    const Instead& files = it->second;
     const std::vector<std::string> objects = compiler.objects(c, c.words[i], files);
     if (objects.empty()) return kCompiler;
     if (c.objects) {  // one object of all

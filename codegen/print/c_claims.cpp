@@ -202,11 +202,10 @@ void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const 
     while (const auto* f = place->as<Field>()) place = &f->base;
     if (const auto* l = place->as<Load>()) check_subscripts(*l, insn.at, {}, known);
   }
-  if (const Call* c = external_call(k_, insn)) {
-    const bool kernel = called_kernel(k_, insn) != nullptr;  // which may set what it gets first
+  if (const Call* c = external_call(k_, insn)) {  // which may set first what it may change
     for (const Expr& e : c->args) {
       const bool set =
-          kernel && std::any_of(lhs.begin(), lhs.end(), [&](const Expr& l) { return equal(l, e); });
+          std::any_of(lhs.begin(), lhs.end(), [&](const Expr& l) { return equal(l, e); });
       if (!as_address(e) && !set) check_reads(expr_.with_values(e, values), insn.at, {}, known);
     }
     return;
@@ -244,7 +243,7 @@ void CPrinter::check_arguments() {
   if (!checks_) return;
   const std::set<std::string> written = this->written();
   const auto bytes = [&](const Argument& a) -> std::optional<std::string> {
-    if (!a.shape) return std::nullopt;
+    if (!a.shape || a.fortran.assumed_size) return std::nullopt;  // the accesses' may be too many
     const Exprs strides = strides_of(*a.shape, a.order, a.strides);
     Expr last = a.offset ? a.offset : lit(0);
     for (std::size_t i = 0; i < strides.size(); ++i)

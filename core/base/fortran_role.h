@@ -44,6 +44,7 @@ struct FortranArgument {
   FortranRole role = FortranRole::None;
   bool logical = false;      // an integer of that size in the kernel
   bool text = false;         // characters, whose number is the first axis
+  bool assumed_size = false;  // only the caller knows how long it is
   bool allocatable = false;  // to the caller
   bool optional = false;     // to the caller: no address where it is not there
   std::string pointer;       // it is one to the caller: `, pointer, intent(in)`

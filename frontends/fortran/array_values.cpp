@@ -21,6 +21,11 @@ bool is_costly(const Expr& e, bool often) {
   return found;
 }
 
+/// Of two truth values.
+Expr differ(const Expr& a, const Expr& b) {
+  return Expr(Nary{NaryOp::Or, {conjunction({a, negation(b)}), conjunction({negation(a), b})}});
+}
+
 bool is_literal(const Expr& e) {
   const auto* u = e.as<Unary>();
   return e.as<IntLit>() || e.as<FloatLit>() || e.as<ComplexLit>() || e.as<BoolLit>() ||
@@ -77,6 +82,7 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
            : name == "pack"    ? packed(c->args, out, at)
            : name == "cshift"  ? shifted(true, c->args, out, at)
            : name == "eoshift" ? shifted(false, c->args, out, at)
+           : !name.ends_with("loc") ? of_bits(name, c->args, out, at)
                                : place_of_extreme(name, c->args, out, at);
   const bool function = !called(inner, kFunction).empty();
   if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
@@ -288,25 +294,26 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
     places.push_back(new_scalar(r_, name, moonloop::Scalar::I32, at));
     out.push_back({at, Assignment{places.back(), lit(0)}});
   }
-  const bool value = name == "findloc";
-  if (value && type.scalar == moonloop::Scalar::Bool)
-    fail("unsupported", at, "`findloc` of logical values is not supported in Fortran kernels");
-  out.push_back({at, Assignment{best, value ? args[3] : Expr(Cast{type, lit(0)})}});
+  const bool value = name == "findloc", last = as_int(args[3]) == 1;
+  out.push_back({at, Assignment{best, value ? args[4] : Expr(Cast{type, lit(0)})}});
   const std::vector<Range> ranges = over(axes, numbers, at);
   const Expr here = element(array, numbers, r_);
   const auto compare = [](CompareOp op, const Expr& a, const Expr& b) {
     return Expr(Compare{op, a, b});
   };
-  Exprs any{compare(CompareOp::Eq, places[0], lit(0)),
-            compare(name == "maxloc" ? CompareOp::Gt : CompareOp::Lt, here, best)};
+  const CompareOp better_one = name == "maxloc" ? (last ? CompareOp::Ge : CompareOp::Gt)
+                                                : (last ? CompareOp::Le : CompareOp::Lt);
+  Exprs any{compare(CompareOp::Eq, places[0], lit(0)), compare(better_one, here, best)};
   if (is_real(type.scalar))  // a number comes before a NaN
     any.push_back(
         conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
   const bool one = axes_of(args[1], r_).empty();
   Exprs all{one ? args[1] : element(args[1], numbers, r_)};
   if (!value) all.push_back(Expr(Nary{NaryOp::Or, std::move(any)}, at));
-  if (value) all.push_back(compare(CompareOp::Eq, here, best));
-  if (value && as_int(args[4]) == 0) all.push_back(compare(CompareOp::Eq, places[0], lit(0)));
+  const bool truth = type.scalar == moonloop::Scalar::Bool;
+  if (value && truth) all.push_back(negation(differ(here, best)));
+  if (value && !truth) all.push_back(compare(CompareOp::Eq, here, best));
+  if (value && !last) all.push_back(compare(CompareOp::Eq, places[0], lit(0)));
   const Expr better = conjunction(all);
   Body found;
   if (!value) found.push_back({at, Assignment{best, here}});
@@ -314,6 +321,30 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
     found.push_back({at, Assignment{places[i], index_add({numbers[i], lit(1)})}});
   append(nest(ranges, masked(better, std::move(found), at), at), out);
   return as_int(args[2]) == 1 ? places[0] : constructed(places, out, at);
+}
+
+/// What all elements that a mask selects have in their bits, or some, or an odd number of them.
+Expr Expansion::of_bits(const std::string& name, const Exprs& args, Body& out, const Span& at) {
+  const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
+  const Type type = type_of(array, r_, all_);
+  const bool truth = name == "parity";
+  const Expr result = new_scalar(r_, name, type, at);
+  out.push_back({at, Assignment{result, truth            ? Expr(BoolLit{false})
+                                        : name == "iall" ? lit(-1)
+                                                         : lit(0)}});
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes_of(array, r_), numbers, at);
+  const Expr here = element(array, numbers, r_);
+  const NaryOp op = name == "iall"   ? NaryOp::BitAnd
+                    : name == "iany" ? NaryOp::BitOr
+                                     : NaryOp::BitXor;
+  Body next;
+  next.push_back(
+      {at, Assignment{result, truth ? differ(result, here) : Expr(Nary{op, {result, here}}, at)}});
+  const bool one = axes_of(args[1], r_).empty();
+  append(nest(ranges, masked(one ? args[1] : element(args[1], numbers, r_), std::move(next), at), at),
+         out);
+  return result;
 }
 
 /// `cshift`, or `eoshift`: the elements that stay along the axis, and those that come in.

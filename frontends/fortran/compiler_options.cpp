@@ -139,14 +139,8 @@ std::size_t CompilerOptions::read(const std::vector<std::string>& words, std::si
   return 0;
 }
 
-void CompilerOptions::finish() const {
-  if (!wide_ || own_double_) return;
-  throw Error(Diagnostic{"unsupported",
-                         "`-fdefault-real-8` alone makes `double precision` 16 bytes long, which "
-                         "Moonloop does not have",
-                         {},
-                         {},
-                         "add -fdefault-double-8"});
+void CompilerOptions::finish() {
+  if (wide_ && !own_double_) to_.default_double = 16;
 }
 
 }  // namespace moonloop

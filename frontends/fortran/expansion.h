@@ -36,6 +36,7 @@ class Expansion {
   Expr piece(const std::string& array, const Expr& before, const Expr& p, Body& out,
              const Span& at);
   Expr given(const std::string& function, Exprs arguments, Body& out, const Span& at);
+  Expr of_bits(const std::string& name, const Exprs& args, Body& out, const Span& at);
   Expr place_of_extreme(const std::string& name, const Exprs& args, Body& out, const Span& at);
   Expr reshaped(const Exprs& args, Body& out, const Span& at);
   Expr shifted(bool around, const Exprs& args, Body& out, const Span& at);

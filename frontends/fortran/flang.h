@@ -62,6 +62,11 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
 bool is_text(const sem::Symbol& symbol);
 /// The same of values.
 bool is_text(const std::optional<ev::DynamicType>& type);
+/// Whether the caller knows how long the texts of an argument are.
+bool has_assumed_length(const sem::Symbol& symbol);
+/// An argument whose shape is assumed, and one of these without lower bounds.
+bool is_assumed_shape(const sem::Symbol& symbol);
+bool begins_at_one(const sem::Symbol& symbol);
 /// Whether a variable is a module's, a main program's, or in a common block.
 bool is_outer(const sem::Symbol& symbol);
 /// The module in which a variable, procedure or type is, or kProgram; empty for others.
@@ -131,6 +136,10 @@ bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& 
 /// `masked`: by a mask, as in `where`.
 void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
+/// Whether a variable of the routine's own has memory, which statements that give and take it say;
+/// null for others. `settle_allocated` makes variables of these or, of those that nothing asks, none.
+Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at);
+void settle_allocated(Routine& routine);
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);
 /// Where pointers of the routine's own point to; of a derived type one for each component. Fails

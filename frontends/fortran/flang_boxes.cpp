@@ -48,12 +48,16 @@ struct MemoryFinder {
                                     [](const sem::Symbol* o) { return is_outer(*o); });
     for (const sem::Symbol* o : objects)
       if (beside || sem::IsDummy(*o) || !once.insert(o).second) found.insert(o);
+    together.push_back(std::move(objects));
   }
   void Post(const fp::DeallocateStmt& s) {
+    std::vector<const sem::Symbol*> objects;
     for (const fp::AllocateObject& o : std::get<std::list<fp::AllocateObject>>(s.t))
-      if (const auto* n = std::get_if<fp::Name>(&o.u);
-          n && n->symbol && sem::IsDummy(n->symbol->GetUltimate()))
-        found.insert(&n->symbol->GetUltimate());
+      if (const auto* n = std::get_if<fp::Name>(&o.u); n && n->symbol)
+        objects.push_back(&n->symbol->GetUltimate());
+    for (const sem::Symbol* o : objects)
+      if (sem::IsDummy(*o)) found.insert(o);
+    together.push_back(std::move(objects));
   }
   bool Pre(const fp::WhereStmt&) { return ++masked > 0; }
   void Post(const fp::WhereStmt&) { --masked; }
@@ -81,7 +85,21 @@ struct MemoryFinder {
     if (typed) function(*typed);
   }
 
+  /// Where Fortran keeps one of those that a statement names, it keeps them all.
+  void spread(const Routine& routine) {
+    const auto kept = [&](const sem::Symbol* s) {
+      return found.contains(s) || routine.unreadable.contains(variable_name(*s));
+    };
+    for (bool more = true; more;) {
+      more = false;
+      for (const auto& objects : together)
+        if (std::any_of(objects.begin(), objects.end(), kept))
+          for (const sem::Symbol* o : objects) more = found.insert(o).second || more;
+    }
+  }
+
   std::set<const sem::Symbol*> once, found;
+  std::vector<std::vector<const sem::Symbol*>> together;
   int masked = 0;  // constructs with masks around, where arrays keep their shapes
 
  private:
@@ -98,7 +116,9 @@ struct MemoryFinder {
       if (!whole || !sem::IsAllocatable(whole->GetUltimate())) continue;
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
-      if ((intrinsic && intrinsic->name == "move_alloc") ||
+      const bool asked = intrinsic && intrinsic->name == "allocated" &&
+                         sem::IsDummy(whole->GetUltimate());
+      if (asked || (intrinsic && intrinsic->name == "move_alloc") ||
           (dummy && sem::IsAllocatable(*dummy) && procedures.may_move_dummies(*callee)))
         found.insert(&whole->GetUltimate());
     }
@@ -159,6 +179,7 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
                const ProcedureEffects& procedures, Routine& routine) {
   MemoryFinder memory(procedures);
   fp::Walk(block, memory);
+  memory.spread(routine);
   Boxes out;
   for (const auto& [name, symbol] : scope) {
     const sem::Symbol& s = symbol->GetUltimate();

@@ -110,10 +110,10 @@ class Declarations {
     routine_.variables.emplace(v.name, std::move(v));
   }
 
-  /// Whether the value of a constant is in the places of its name.
+  /// Whether the value of a constant is in the places of its name. Parts of texts are not known.
   static bool has_its_value(const sem::Symbol& s) {
     const auto* object = s.detailsIf<sem::ObjectEntityDetails>();
-    return object && sem::IsNamedConstant(s) && s.Rank() == 0 && object->init();
+    return object && sem::IsNamedConstant(s) && s.Rank() == 0 && object->init() && !is_text(s);
   }
 
   void around(const sem::Symbol& symbol) {
@@ -667,6 +667,25 @@ bool is_text(const sem::Symbol& symbol) {
 
 bool is_text(const std::optional<ev::DynamicType>& type) {
   return type && type->category() == TypeCategory::Character && type->knownLength() != 1;
+}
+
+bool has_assumed_length(const sem::Symbol& symbol) {
+  const auto type = ev::DynamicType::From(symbol.GetUltimate());
+  return type && type->charLengthParamValue() && type->charLengthParamValue()->isAssumed();
+}
+
+bool is_assumed_shape(const sem::Symbol& symbol) {
+  const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
+  return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
+         !sem::IsAllocatable(symbol.GetUltimate()) && !sem::IsPointer(symbol.GetUltimate());
+}
+
+bool begins_at_one(const sem::Symbol& symbol) {
+  const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
+  return is_assumed_shape(symbol) &&
+         std::all_of(object->shape().begin(), object->shape().end(), [](const auto& axis) {
+           return axis.lbound().isColon() || ev::ToInt64(axis.lbound().GetExplicit()) == 1;
+         });
 }
 
 bool is_outer(const sem::Symbol& symbol) {

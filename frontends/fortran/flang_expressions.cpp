@@ -13,30 +13,6 @@
 namespace moonloop::fortran {
 namespace {
 
-std::optional<Type> type_of(TypeCategory category, int kind) {
-  switch (category) {
-    case TypeCategory::Integer:
-      switch (kind) {
-        case 1: return Scalar::I8;
-        case 2: return Scalar::I16;
-        case 4: return Scalar::I32;
-        case 8: return Scalar::I64;
-        default: return std::nullopt;
-      }
-    case TypeCategory::Real:
-      if (kind == 2) return Scalar::F16;
-      if (kind == 4) return Scalar::F32;
-      if (kind == 8) return Scalar::F64;
-      return std::nullopt;
-    case TypeCategory::Complex:
-      if (kind == 4) return Scalar::C64;
-      if (kind == 8) return Scalar::C128;
-      return std::nullopt;
-    case TypeCategory::Logical: return Scalar::Bool;
-    default: return std::nullopt;
-  }
-}
-
 /// The function of LAPACK that compares two letters, whatever their case.
 constexpr std::string_view kSameLetter = "lsame";
 
@@ -78,16 +54,22 @@ class Converter {
 
   template <typename T>
   Type type() const {
-    if (const auto t = type_of(T::category, T::kind)) return *t;
+    if constexpr (T::category == TypeCategory::Logical) return Scalar::Bool;
+    if constexpr (T::category != TypeCategory::Logical && T::category != TypeCategory::Derived)
+      if (const auto t = numeric_type(ev::DynamicType(T::category, T::kind))) return *t;
     unsupported(fmt::format("`{}(kind={})`", name_of(T::category), T::kind));
   }
 
   // ---- Values.
 
+  /// An integer of another kind than most are says so, but not in a subscript.
+  std::optional<Scalar> sized(Scalar kind) const {
+    return index_ || kind == Scalar::I32 ? std::nullopt : std::optional(kind);
+  }
   template <typename T, typename V>
   Expr literal(const V& v) const {
     if constexpr (T::category == TypeCategory::Integer) {
-      return Expr(IntLit{v.ToInt64(), {}}, at_);
+      return Expr(IntLit{v.ToInt64(), sized(type<T>().scalar)}, at_);
     } else if constexpr (T::category == TypeCategory::Real) {
       return Expr(FloatLit{real<T>(v), type<T>().scalar}, at_);
     } else if constexpr (T::category == TypeCategory::Complex) {
@@ -171,6 +153,12 @@ class Converter {
   Expr all() const { return Expr(Slice{Expr(), Expr(), lit(1)}, at_); }
   Place place(const sem::SymbolRef& s) const {
     if (const SomeExpr* selector = associated(*s)) {
+      const auto part = ev::ExtractSubstring(*selector);
+      if (part && part->GetParentIf<ev::DataRef>()) {
+        Place p = place(*part);
+        number_from_one(p);
+        return p;
+      }
       const auto ref = ev::ExtractDataRef(*selector);
       if (!ref) unsupported(fmt::format("`{}`, associated with a value,", s->name().ToString()));
       Place p = std::visit([&](const auto& x) { return place(x); }, ref->u);
@@ -267,9 +255,9 @@ class Converter {
   }
   Expr visit(const ev::ArrayRef& a) const { return access(place(a)); }
   Expr visit(const ev::Component& c) const { return access(place(c)); }
-  static bool has_assumed_length(const sem::Symbol& symbol) {
-    const auto type = ev::DynamicType::From(symbol.GetUltimate());
-    return type && type->charLengthParamValue() && type->charLengthParamValue()->isAssumed();
+  Expr length_of_text(const sem::Symbol& symbol, const std::string& name) const {
+    if (has_assumed_length(symbol)) return var(extent_name(name, 0), at_);
+    return call(std::string(kBound) + "ubound", {var(name, at_), lit(1)}, at_);
   }
   Expr visit(const ev::DescriptorInquiry& q) const {
     const sem::Symbol& symbol = q.base().GetLastSymbol();
@@ -287,7 +275,7 @@ class Converter {
     };
     if (letters) {
       if (!is_text(symbol)) return lit(1);
-      const Expr n = has_assumed_length(symbol) ? var(extent_name(name, 0), at_) : bound("ubound");
+      const Expr n = length_of_text(symbol, name);
       return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
     }
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound &&
@@ -301,10 +289,10 @@ class Converter {
   /// The first subscript of an axis, or how many there are, of a component or of what a name of an
   /// `associate` stands for.
   Expr inquiry_of_place(const Place& p, bool text, const ev::DescriptorInquiry& q) const {
-    if (q.field() == ev::DescriptorInquiry::Field::Len || text)
-      unsupported("an inquiry about a text of an `associate` or in a component");
-    int left = q.dimension();  // axes that run before the one in question
-    std::size_t axis = 0;
+    const bool letters = q.field() == ev::DescriptorInquiry::Field::Len;
+    int left = letters ? 0 : q.dimension();  // axes that run before the one in question
+    std::size_t axis = text && !letters ? 1 : 0;
+    if (letters && !p.index.at(0).as<Slice>()) return lit(1);
     while (!p.index.at(axis).as<Slice>() || left-- > 0) ++axis;
     const auto bound = [&](const char* end) {
       return call(std::string(kBound) + end,
@@ -313,36 +301,29 @@ class Converter {
     const auto& s = *p.index[axis].as<Slice>();
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound)
       return s.start ? lit(1) : bound("lbound");
-    if (q.field() != ev::DescriptorInquiry::Field::Extent || !as_int(s.step))
-      unsupported("an inquiry of this kind");
+    const bool counts = letters || q.field() == ev::DescriptorInquiry::Field::Extent;
+    if (!counts || !as_int(s.step)) unsupported("an inquiry of this kind");
     return length(s.start ? s.start : bound("lbound"), s.stop ? s.stop : bound("ubound"),
                   *as_int(s.step));
-  }
-  static bool is_assumed_shape(const sem::Symbol& symbol) {
-    const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
-           !sem::IsAllocatable(symbol.GetUltimate()) && !sem::IsPointer(symbol.GetUltimate());
-  }
-  /// An argument whose shape is assumed, without lower bounds.
-  static bool begins_at_one(const sem::Symbol& symbol) {
-    const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-    return is_assumed_shape(symbol) &&
-           std::all_of(object->shape().begin(), object->shape().end(), [](const auto& axis) {
-             return axis.lbound().isColon() || ev::ToInt64(axis.lbound().GetExplicit()) == 1;
-           });
   }
   Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
   /// The letters from one to another; one alone by its code.
   Expr visit(const ev::Substring& s) const {
     const auto* parent = s.GetParentIf<ev::DataRef>();
     if (!parent) unsupported("a part of a constant that is not known now");
-    Place p = std::visit([&](const auto& x) { return place(x); }, parent->u);
-    if (!is_text(parent->GetLastSymbol())) return access(p);
+    const Place p = place(s);
+    return is_text(parent->GetLastSymbol()) ? load(p.name, p.index, at_) : access(p);
+  }
+  Place place(const ev::Substring& s) const {
+    Place p = std::visit([&](const auto& x) { return place(x); }, s.GetParentIf<ev::DataRef>()->u);
+    const bool text = is_text(s.GetParentIf<ev::DataRef>()->GetLastSymbol());
+    if (!text || !p.index.at(0).as<Slice>()) return p;  // one letter
     const Converter index(at_, true);
     const auto upper = s.upper();
     const Expr from = index.visit(s.lower()), to = upper ? index.visit(*upper) : Expr();
-    p.index.at(0) = to && equal(from, to) ? from : Expr(Slice{from, to, lit(1)}, at_);
-    return load(p.name, p.index, at_);
+    Expr& letters = p.index.at(0);
+    letters = within(letters, to && equal(from, to) ? from : Expr(Slice{from, to, lit(1)}, at_));
+    return p;
   }
   Expr visit(const ev::ComplexPart& c) const {
     const Expr whole = std::visit([&](const auto& x) { return visit(x); }, c.complex().u);
@@ -351,10 +332,15 @@ class Converter {
 
   // ---- Operations.
 
+  /// An operand, a number without its kind where the `other` one has that kind.
+  static Expr beside(const Expr& e, const Expr& other) {
+    const auto* n = e.as<IntLit>();
+    return n && n->type && !as_int(other) ? Expr(IntLit{n->value, {}}, e.at()) : e;
+  }
   Expr nary(NaryOp op, const Expr& a, const Expr& b) const {
     const auto* left = a.as<Nary>();
-    Exprs terms = left && left->op == op ? left->terms : Exprs{a};
-    terms.push_back(b);
+    Exprs terms = left && left->op == op ? left->terms : Exprs{beside(a, b)};
+    terms.push_back(beside(b, a));
     return Expr(Nary{op, std::move(terms)}, at_);
   }
   template <typename T>
@@ -457,6 +443,10 @@ class Converter {
       const Expr letter(Cast{Type(moonloop::Scalar::I8), a}, at_);
       return argument_ ? letters({letter}, at_) : letter;
     }
+    if (const auto* v = a.as<Var>(); v && name == "len" && is_text(first->GetType())) {
+      const Expr n = length_of_text(*ev::GetLastSymbol(*first), v->name);
+      return index_ ? n : Expr(Cast{type<T>(), n}, at_);
+    }
     if (name == "ichar" || name == "iachar")
       return Expr(Cast{type<T>(), call(std::string(kOfTexts) + "ichar", {a}, at_)}, at_);
     if (name == "repeat")
@@ -494,7 +484,8 @@ class Converter {
   template <typename T>
   Expr visit(const ev::Subtract<T>& x) const {
     if (index_) return index_sub(visit(x.left()), visit(x.right()));
-    return difference(visit(x.left()), visit(x.right()), at_);
+    const Expr a = visit(x.left()), b = visit(x.right());
+    return difference(beside(a, b), beside(b, a), at_);
   }
   template <typename T>
   Expr visit(const ev::Multiply<T>& x) const {
@@ -502,10 +493,11 @@ class Converter {
   }
   template <typename T>
   Expr visit(const ev::Divide<T>& x) const {
+    const Expr a = visit(x.left()), b = visit(x.right());
     if constexpr (T::category == TypeCategory::Integer)
-      return call("truncdiv", {visit(x.left()), visit(x.right())}, at_);
+      return call("truncdiv", {beside(a, b), beside(b, a)}, at_);
     else
-      return Expr(Binary{BinaryOp::Div, visit(x.left()), visit(x.right())}, at_);
+      return Expr(Binary{BinaryOp::Div, a, b}, at_);
   }
   template <typename T>
   Expr visit(const ev::Power<T>& x) const {
@@ -518,15 +510,18 @@ class Converter {
   template <typename T>
   Expr visit(const ev::Extremum<T>& x) const {
     if constexpr (T::category == TypeCategory::Character) unsupported("`max` or `min` of texts");
-    return call(x.ordering == ev::Ordering::Less ? "min" : "max",
-                {visit(x.left()), visit(x.right())}, at_);
+    const Expr a = visit(x.left()), b = visit(x.right());
+    return call(x.ordering == ev::Ordering::Less ? "min" : "max", {beside(a, b), beside(b, a)},
+                at_);
   }
   template <typename TO, TypeCategory FROM>
   Expr visit(const ev::Convert<TO, FROM>& x) const {
     const Expr inner = visit(x.left());
     if constexpr (TO::category == TypeCategory::Logical) return inner;
     if constexpr (TO::category == TypeCategory::Integer && FROM == TypeCategory::Integer) {
-      if (index_ || inner.as<IntLit>()) return inner;
+      if (index_) return inner;
+      if (const auto* n = inner.as<IntLit>())
+        return Expr(IntLit{n->value, sized(type<TO>().scalar)}, at_);
       if (ev::UnwrapExpr<ev::DescriptorInquiry>(x.left())) {
         const auto* wide = inner.as<Cast>();
         if (wide && TO::kind == 4) return wide->arg;  // `size(a)` is an argument of that kind
@@ -581,7 +576,8 @@ class Converter {
   }
   template <typename T>
   Expr visit(const ev::Relational<T>& x) const {
-    return Expr(Compare{operation(x.opr), visit(x.left()), visit(x.right())}, at_);
+    const Expr a = visit(x.left()), b = visit(x.right());
+    return Expr(Compare{operation(x.opr), beside(a, b), beside(b, a)}, at_);
   }
 
   template <typename T>
@@ -589,6 +585,8 @@ class Converter {
     const auto* known = f.proc().GetSpecificIntrinsic();
     if (known && (known->name == "present" || known->name == kAssociated))
       return is_there(known->name, f);
+    if (known && known->name == "allocated")
+      if (const Expr e = whether_allocated(f.arguments(), at_)) return e;
     if constexpr (T::category != TypeCategory::Derived)
       if (known)
         if (const Expr e = of_texts<T>(known->name, f)) return e;
@@ -615,11 +613,11 @@ class Converter {
       if (const Expr e = of_arrays<T>(name, f, args)) return e;
     std::erase_if(args, [](const Expr& a) { return !a; });
     if (arrays && f.Rank() == 0) unsupported(fmt::format("the intrinsic `{}` of an array", name));
-    const bool integers = T::category == TypeCategory::Integer;
+    constexpr bool integers = T::category == TypeCategory::Integer;
     const bool rounds = name == "floor" || name == "ceiling" || name == "nint";
     if (rounds) args.resize(1);  // the other one is the kind of the result
     auto e = elemental(name, args, integers, at_);
-    if constexpr (T::category == TypeCategory::Integer)
+    if constexpr (integers)
       if (!e) e = on_bits(name, args, type<T>().scalar, at_);
     if (name == "btest") e = on_bits(name, args, moonloop::Scalar::I64, at_);  // of any kind
     if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
@@ -642,8 +640,11 @@ class Converter {
       const bool alone = arguments.size() < 2 || !arguments[1];
       if (const sem::Symbol* s = of && alone ? as_address(*of) : nullptr)
         return Expr(Compare{CompareOp::Ne, var(s->name().ToString(), at_), lit(0)}, at_);
-      if (!of || !alone) unsupported("this form of `associated`");
-      return call(kAssociated, {to_arguments(*of, at_).at(0)}, at_);
+      const SomeExpr* target = alone ? nullptr : arguments[1]->UnwrapExpr();
+      if (!of || (!alone && !target)) unsupported("this form of `associated`");
+      Exprs asked{to_arguments(*of, at_).at(0)};
+      if (target) asked.push_back(to_arguments(*target, at_).at(0));
+      return call(kAssociated, std::move(asked), at_);
     }
     if (!symbol) unsupported("this form of `present`");
     const Expr there = var(present_name(symbol->name().ToString()), at_);

@@ -11,6 +11,9 @@
 namespace moonloop::fortran {
 namespace {
 
+/// Of a name: whether that variable has memory.
+constexpr const char* kAllocated = "allocated ";
+
 /// The typed form of an expression, or of a variable.
 template <typename T>
 const SomeExpr& typed(const T& e) {
@@ -104,6 +107,7 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
       v.bounds[axis++].upper = bound(upper);
     }
     if (v.pointer) out.push_back({at, PointerAssignment{v.name, var(v.name, at), {}}});
+    if (v.allocatable) out.push_back({at, Assignment{var(kAllocated + v.name, at), Expr(BoolLit{true})}});
     if (source) out.push_back({at, Assignment{var(v.name, at), to_expr(typed(*source), at)}});
   }
 }
@@ -132,10 +136,62 @@ void check_memory_of(const ev::Assignment& a, bool masked, const Span& at) {
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out) {
   const auto& [objects, options] = s.t;
-  for (const fp::AllocateObject& o : objects)
-    if (!own_object(o, routine))
-      unsupported(at, "`deallocate` of other variables than the routine's own");
+  for (const fp::AllocateObject& o : objects) {
+    const Variable* own = own_object(o, routine);
+    if (!own) unsupported(at, "`deallocate` of other variables than the routine's own");
+    if (own->allocatable)
+      out.push_back({at, Assignment{var(kAllocated + own->name, at), Expr(BoolLit{false})}});
+  }
   for (const fp::StatOrErrmsg& o : options) succeeds(o, at, out);
+}
+
+Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
+  const SomeExpr* of = !arguments.empty() && arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
+  const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
+  if (!symbol) return Expr();
+  const sem::Symbol& s = symbol->GetUltimate();
+  const auto kind = s.owner().kind();
+  const bool own =
+      kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct;
+  if (!own || sem::IsDummy(s) || sem::IsFunctionResult(s) || sem::IsSaved(s)) return Expr();
+  return var(kAllocated + variable_name(*symbol), at);
+}
+
+void settle_allocated(Routine& routine) {
+  std::set<std::string> asked;
+  std::vector<std::pair<std::string, Span>> all;
+  each(routine.body, [&](const Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const Expr own = a && a->to.as<Var>() ? a->to : Expr();
+    expressions(s, [&](const Expr& e) {
+      if (!e || e.same_as(own)) return;
+      for_each_of<Var>(e, [&](const Var& v, const Expr&) {
+        if (v.name.starts_with(kAllocated) && asked.insert(v.name).second)
+          all.emplace_back(v.name, s.at);
+      });
+    });
+  });
+  const std::function<void(Body&)> drop = [&](Body& body) {
+    std::erase_if(body, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      const auto* v = a ? a->to.as<Var>() : nullptr;
+      return v && v->name.starts_with(kAllocated) && !asked.contains(v->name);
+    });
+    for (Statement& s : body)
+      for (auto* inner : bodies(s)) drop(**inner);
+  };
+  drop(routine.body);
+  std::map<std::string, std::string> names;
+  for (const auto& [flag, at] : all) {
+    const std::string of = flag.substr(std::string_view(kAllocated).size());
+    const auto it = routine.variables.find(of);
+    if (it == routine.variables.end() || it->second.dummy)
+      unsupported(at, fmt::format("`allocated` of `{}`, which is not the routine's own,", of));
+    const Expr to = new_scalar(routine, of + "_allocated", Scalar::Bool, at);
+    names.emplace(flag, to.as<Var>()->name);
+    routine.body.insert(routine.body.begin(), {at, Assignment{to, Expr(BoolLit{false})}});
+  }
+  if (!names.empty()) rename_in(routine.body, names);
 }
 
 bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& out) {
@@ -209,6 +265,19 @@ bool may_change(const std::string& name, const Body& body, const Routine& routin
   return (it != routine.variables.end() && (it->second.outer || it->second.host)) || has(scope);
 }
 
+/// The names whose values are read. Bounds are other values, which stay the same but for arrays that
+/// get memory, and pointers.
+void collect_values(const Expr& e, const Routine& routine, std::set<std::string>& out) {
+  if (!called(e, kBound).empty()) {
+    const auto* of = e.as<Call>()->args.at(0).as<Var>();
+    const auto it = of ? routine.variables.find(of->name) : routine.variables.end();
+    if (it != routine.variables.end() && !it->second.allocatable && !it->second.pointer) return;
+  }
+  if (const auto* v = e.as<Var>()) out.insert(v->name);
+  if (const auto* l = e.as<Load>()) out.insert(l->array);
+  for_each_child(e, [&](const Expr& c) { collect_values(c, routine, out); });
+}
+
 }  // namespace
 
 void check_association(const sem::Symbol& symbol, const Span& at, const Body& inside,
@@ -217,15 +286,15 @@ void check_association(const sem::Symbol& symbol, const Span& at, const Body& in
   const auto& selector = symbol.get<sem::AssocEntityDetails>().expr();
   if (!selector) throw InternalError("Flang gives a selector no type");
   if (associated_value(symbol)) return;
-  const bool is_place = ev::ExtractDataRef(*selector).has_value();
+  const bool is_place = ev::ExtractDataRef(*selector, true).has_value();
   Expr stands_for = to_expr(*selector, at);
   if (const auto* test = stands_for.as<Compare>(); test && is_place)
     stands_for = test->left;  // a logical one, as it is kept
   std::set<std::string> fixed;
   if (const auto* l = stands_for.as<Load>(); l && is_place)
-    for (const Expr& e : l->index) collect_reads(e, fixed);
+    for (const Expr& e : l->index) collect_values(e, routine, fixed);
   else if (!is_place)
-    collect_reads(stands_for, fixed);
+    collect_values(stands_for, routine, fixed);
   if (is_place && (stands_for.as<Var>() || stands_for.as<Load>())) {
     const auto it = routine.variables.find(written_name(stands_for));
     if (it != routine.variables.end() && it->second.pointer && !it->second.dummy)

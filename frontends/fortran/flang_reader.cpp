@@ -69,6 +69,7 @@ class Units {
     Routine r;
     r.name = head ? fp::ToLowerCaseLetters(head->statement.v.ToString()) : "the main program";
     if (head) r.at = places_.of(head->source);
+    r.is_program = true;
     guard(r, [&] { unsupported(r.at, "a main program"); });
     routines_.push_back(std::move(r));
     const UnknownModules around = std::exchange(around_, used_by(std::get<1>(p.t)));
@@ -337,6 +338,7 @@ class Units {
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
                          procedures_, r);
+      settle_allocated(r);
     });
     if (points.size() > 1)
       attempt([&] {
@@ -602,7 +604,8 @@ class Analysis {
   void require_kinds(const std::string& path, const FortranOptions& how) const {
     const auto bytes = [&](TypeCategory c) { return kinds_.GetDefaultKind(c); };
     if (how.default_real == bytes(TypeCategory::Real) &&
-        how.default_integer == bytes(TypeCategory::Integer))
+        how.default_integer == bytes(TypeCategory::Integer) &&
+        how.default_double == kinds_.doublePrecisionKind())
       return;
     fail("unsupported", {},
          "`{}` is compiled with other default kinds (real {}, integer {}) than the file that uses "
@@ -613,7 +616,7 @@ class Analysis {
 
   static Fortran::common::IntrinsicTypeDefaultKinds kinds_of(const FortranOptions& how) {
     Fortran::common::IntrinsicTypeDefaultKinds kinds;
-    kinds.set_defaultRealKind(how.default_real);
+    kinds.set_defaultRealKind(how.default_real).set_doublePrecisionKind(how.default_double);
     kinds.set_defaultIntegerKind(how.default_integer).set_defaultLogicalKind(how.default_integer);
     return kinds;
   }

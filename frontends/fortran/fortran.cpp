@@ -306,7 +306,8 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
               out.kernels.back().name}});
       if (mark) scheduled.emplace_back(out.kernels.back().name, mark);
     } catch (const Error& e) {
-      out.left_out.push_back({routines[n].name, routines[n].at, e.diagnostics()});
+      const fortran::Routine& r = routines[n];
+      out.left_out.push_back({r.name, r.at, e.diagnostics(), r.is_program});
       out.warnings.push_back({routines[n].name, warning_of(out.left_out.back())});
     }
   for (const auto& [name, mark] : scheduled) {
@@ -328,8 +329,10 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   FortranFile out = read_file(source, options);
   if (out.kernels.empty()) {
     std::vector<Diagnostic> errors;
+    const bool routines = std::any_of(out.left_out.begin(), out.left_out.end(),
+                                      [](const auto& l) { return !l.is_program; });
     for (const FortranFile::LeftOut& l : out.left_out)
-      errors.insert(errors.end(), l.why.begin(), l.why.end());
+      if (!l.is_program || !routines) errors.insert(errors.end(), l.why.begin(), l.why.end());
     if (!errors.empty()) throw Error(causes(errors));
   }
   return out;

@@ -28,6 +28,7 @@ struct FortranFile {
     std::string name;
     Span at;
     std::vector<Diagnostic> why;
+    bool is_program = false;  // a main program, which nobody takes for a routine
   };
   std::vector<LeftOut> left_out;
   /// Where a routine is, and what a caller sees of it: a replacement has to be the same, and to
@@ -75,6 +76,7 @@ struct FortranOptions {
   std::vector<std::string> include_folders;   // besides the file's own
   bool skip_output = false;                   // `print` and `write` are left out, else refused
   int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
+  int default_double = 8;                     // of `double precision`; 16: no kernel has it
   FortranDirectives directives = FortranDirectives::Check;
   bool lanes = true;                              // `simd` loops are lanes, each with a sum
   std::optional<bool> fixed_form;                 // none: as the path's ending says

@@ -709,10 +709,10 @@ class Inlining {
       const auto number = static_cast<std::size_t>(f - all_.data());
       if (state_[number] == State::Open) {
         const bool alone = !f->function && f->host.empty() && name == bare_name(name);
-        if (!alone && !has_other_way(r.body, name))
+        if (!alone && !f->by_address && !has_other_way(r.body, name))
           fail("unsupported", at,
-               "`{}`, which calls itself and is not a subroutine by itself, is not supported in "
-               "Fortran kernels",
+               "`{}`, which calls itself and whose arguments or value are more than plain variables "
+               "and arrays, is not supported in Fortran kernels",
                bare_name(name));
         outside.insert(name);
         continue;

@@ -146,15 +146,19 @@ std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, i
   const auto made = [&](Exprs with) { return call(kMade + name, std::move(with), at); };
   const auto or_absent = [&](const Expr& e) { return e ? e : call(kAbsent, {}, at); };
   const Expr one = lit(rank == 0 ? 1 : 0), always(BoolLit{true});
+  const auto known = [](const Expr& back) { return !back || back.as<BoolLit>(); };
+  const auto last = [](const Expr& back) { return lit(back && back.as<BoolLit>()->value ? 1 : 0); };
   if (name == "maxloc" || name == "minloc") {
-    form_unless(!arg(4) && !(arg(1) && rank > 0));
-    return made({args[0], arg(2) ? arg(2) : always, one});
+    form_unless(known(arg(4)) && !(arg(1) && rank > 0));
+    return made({args[0], arg(2) ? arg(2) : always, one, last(arg(4))});
   }
   if (name == "findloc") {
-    const auto* back = arg(5) ? arg(5).as<BoolLit>() : nullptr;
-    form_unless((!arg(5) || back) && !(arg(2) && rank > 0));
-    return made(
-        {args[0], arg(3) ? arg(3) : always, one, args[1], lit(back && back->value ? 1 : 0)});
+    form_unless(known(arg(5)) && !(arg(2) && rank > 0));
+    return made({args[0], arg(3) ? arg(3) : always, one, last(arg(5)), args[1]});
+  }
+  if (name == "iall" || name == "iany" || name == "iparity" || name == "parity") {
+    form_unless(rank == 0);
+    return made({args[0], arg(2) ? arg(2) : always});
   }
   if (name == "cshift" || name == "eoshift") {
     const Expr dim = without_casts(arg(name == "cshift" ? 2 : 3));

@@ -153,6 +153,7 @@ class Lowering {
         for (std::size_t i = 0; i < v.bounds.size(); ++i)
           strides.push_back(i == 0 ? lit(1) : index_mul(strides[i - 1], shape[i - 1]));
         a.strides = strides;
+        a.fortran.assumed_size = true;
       } else {
         fail("unsupported", v.at, "the shape of `{}` is not supported in Fortran kernels", v.name);
       }

@@ -531,6 +531,20 @@ class Resolution {
     return it->second;
   }
 
+  /// Whether a pointer to `place` is associated with `other`: with the same elements, some of them.
+  Expr points_to(const Expr& place, const Expr& other, const Span& at) const {
+    const bool known = other.as<Var>() || other.as<Load>();
+    if (known && written_name(place) != written_name(other)) return Expr(BoolLit{false}, at);
+    if (!known || !equal(place, other))
+      fail("unsupported", at,
+           "`associated` of two different parts of one array is not supported in Fortran kernels");
+    Exprs some;
+    for (const Axis& a : axes_of(place, r_))
+      some.push_back(
+          Expr(Compare{CompareOp::Gt, length(a.lower, a.upper, a.step), lit(0)}, at));
+    return some.empty() ? Expr(BoolLit{true}, at) : conjunction(some);
+  }
+
   Expr resolved(const Expr& e, const State& s, const Span& at) const {
     if (const auto* v = e.as<Var>(); v && pointers_.count(v->name)) {
       const Target t = target_of(v->name, s, at);
@@ -547,7 +561,9 @@ class Resolution {
     if (of && pointers_.count(of->name)) {
       if (c->name == kAssociated) {
         const auto it = s.find(of->name);
-        return Expr(BoolLit{it != s.end() && it->second.place}, e.at());
+        if (it == s.end() || !it->second.place) return Expr(BoolLit{false}, e.at());
+        if (c->args.size() == 1) return Expr(BoolLit{true}, e.at());
+        return points_to(target_of(of->name, s, at).place, resolved(c->args[1], s, at), e.at());
       }
       if (const std::string end = called(e, kBound); !end.empty()) {
         const Target t = target_of(of->name, s, at);

@@ -125,6 +125,7 @@ FortranOptions options_in_project(std::shared_ptr<const FortranProject> project,
                              own.include_folders.end());
   const FortranOptions usual;
   if (own.default_real != usual.default_real) out.default_real = own.default_real;
+  if (own.default_double != usual.default_double) out.default_double = own.default_double;
   if (own.default_integer != usual.default_integer) out.default_integer = own.default_integer;
   if (own.fixed_form) out.fixed_form = own.fixed_form;
   if (own.fixed_columns != usual.fixed_columns) out.fixed_columns = own.fixed_columns;

@@ -81,7 +81,7 @@ std::string main_program(int routines, bool inside, const std::string& bodies) {
   return out + (inside ? bodies : "") + "end program\n";
 }
 
-void same_programs(unsigned seed, bool inside, bool threads) {
+void same_programs(unsigned seed, bool inside, bool threads, bool claims = false) {
   constexpr int kRoutines = 25;
   const Folder f;
   std::string bodies, kernels;
@@ -101,7 +101,8 @@ void same_programs(unsigned seed, bool inside, bool threads) {
   f.write("k.f90", inside ? main : routines);
   if (!inside) f.write("main.f90", main);
   const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90 --target " +
-                                std::string(threads ? "openmp" : "c") + kernels,
+                                std::string(threads ? "openmp" : "c") + kernels +
+                                (claims ? " --check-claims" : ""),
                             f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err << f.read("k.f90"));
   const std::string fortran =
@@ -135,6 +136,11 @@ TEST_CASE("fortran programs: random routines of a module with state elsewhere") 
 TEST_CASE("fortran programs: random routines within a main program") {
   for (unsigned batch = 0; batch < 2; ++batch)
     same_programs(first_seed() + 100000 * batch, true, batch % 2 == 1);
+}
+
+TEST_CASE("fortran programs: random routines that keep what Fortran promises") {
+  for (unsigned batch = 0; batch < 2; ++batch)
+    same_programs(first_seed() + 500 + 1000 * batch, batch == 1, batch == 1, true);
 }
 
 TEST_CASE("fortran: sections, expressions of arrays and implied loops that are printed") {

@@ -821,7 +821,9 @@ end subroutine
       case 6: return line(depth, "if (odd) rest(1) = " + real(0));
       case 7: return line(depth, "h(1:" + i + ") = 0.5d0*h(0:" + i + " - 1)");
       case 8: return line(depth, "own(1:) = 0.5d0*own(:n-1) + x");
-      case 9: return line(depth, "print *, 'at', " + i + ", c, f, p%two");
+      case 9:
+        return line(depth, "print *, 'at', " + i + ", c, f, p%two, -3_8, -2_1, " + wide(0) + ", " +
+                               wide(1));
       case 10: return line(depth, "write (*, '(a, i6, 3l2)') \"it's\", k(1), f, odd, c > 3");
       default: return line(depth, "call elsewhere(k(" + i + "))");
     }
@@ -970,13 +972,26 @@ end subroutine
                              : parts::kStateInteger);
     if (depth == 0 && state_ && chance(20)) return one_of({"first", "p%two", "calls", "size(own)"});
     if (depth == 0) return one_of({"3", "c", "m", "k(" + index() + ")", "n"});
-    switch (pick(6)) {
+    switch (pick(7)) {
+      case 6: return "int(mod(" + wide(depth - 1) + ", 17_8))";
       case 0: return "mod(" + integer(depth - 1) + " + 7*" + integer(depth - 1) + ", 17)";
       case 1: return "min(" + integer(depth - 1) + ", 9)";
       case 2: return "abs(" + integer(depth - 1) + " - 5)";
       case 3: return "(" + integer(depth - 1) + " - 7)/3";
       case 4: return open_.empty() ? "2" : one_of(open_);
       default: return integer(depth - 1);
+    }
+  }
+
+  /// An integer of eight bytes, below 4e15.
+  std::string wide(int depth) {
+    if (depth <= 0) return one_of({"3000000019_8", "-7_8", "1_8", "int(" + integer(0) + ", 8)"});
+    switch (pick(5)) {
+      case 0: return "mod(" + wide(depth - 1) + ", 1000003_8)*" + wide(0);
+      case 1: return "merge(" + wide(0) + ", " + wide(0) + ", " + condition(0) + ")";
+      case 2: return "max(" + wide(depth - 1) + ", " + wide(0) + ")";
+      case 3: return "ishft(" + one_of({"1_8", "5_8"}) + ", modulo(" + integer(0) + ", 40))";
+      default: return "(leadz(" + wide(0) + ") + popcnt(" + one_of({"-1_8", "7_8"}) + ") + 0_8)";
     }
   }
 
