@@ -42,15 +42,15 @@ struct FortranOuter {
 /// What an argument is for a Fortran caller; not part of the kernel's text.
 struct FortranArgument {
   FortranRole role = FortranRole::None;
-  bool logical = false;      // an integer of that size in the kernel
-  bool text = false;         // characters, whose number is the first axis
+  bool logical = false;       // an integer of that size in the kernel
+  bool text = false;          // characters, whose number is the first axis
   bool assumed_size = false;  // only the caller knows how long it is
-  bool allocatable = false;  // to the caller
-  bool optional = false;     // to the caller: no address where it is not there
-  std::string pointer;       // it is one to the caller: `, pointer, intent(in)`
-  std::string procedure;     // the address of one: its attributes, `real(8), external`
-  std::string of;            // of Entry and Present: that argument. Of Lower: the array
-  int axis = 0;              // of Lower, from 0
+  bool allocatable = false;   // to the caller
+  bool optional = false;      // to the caller: no address where it is not there
+  std::string pointer;        // it is one to the caller: `, pointer, intent(in)`
+  std::string procedure;      // the address of one: its attributes, `real(8), external`
+  std::string of;             // of Entry and Present: that argument. Of Lower: the array
+  int axis = 0;               // of Lower, from 0
   std::shared_ptr<const FortranComponent> component;
   std::shared_ptr<const FortranOuter> outer;  // no argument of the routine itself
 };

@@ -78,12 +78,12 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (const std::string name = called(inner, kArrayFunction); !name.empty())
     return given(name, c->args, out, at);
   if (const std::string name = called(inner, kMade); !name.empty())
-    return name == "reshape"   ? reshaped(c->args, out, at)
-           : name == "pack"    ? packed(c->args, out, at)
-           : name == "cshift"  ? shifted(true, c->args, out, at)
-           : name == "eoshift" ? shifted(false, c->args, out, at)
+    return name == "reshape"        ? reshaped(c->args, out, at)
+           : name == "pack"         ? packed(c->args, out, at)
+           : name == "cshift"       ? shifted(true, c->args, out, at)
+           : name == "eoshift"      ? shifted(false, c->args, out, at)
            : !name.ends_with("loc") ? of_bits(name, c->args, out, at)
-                               : place_of_extreme(name, c->args, out, at);
+                                    : place_of_extreme(name, c->args, out, at);
   const bool function = !called(inner, kFunction).empty();
   if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
     const Expr with = map_children(inner, [&](const Expr& x) {
@@ -342,8 +342,9 @@ Expr Expansion::of_bits(const std::string& name, const Exprs& args, Body& out, c
   next.push_back(
       {at, Assignment{result, truth ? differ(result, here) : Expr(Nary{op, {result, here}}, at)}});
   const bool one = axes_of(args[1], r_).empty();
-  append(nest(ranges, masked(one ? args[1] : element(args[1], numbers, r_), std::move(next), at), at),
-         out);
+  append(
+      nest(ranges, masked(one ? args[1] : element(args[1], numbers, r_), std::move(next), at), at),
+      out);
   return result;
 }
 

@@ -137,7 +137,8 @@ bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& 
 void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 /// Whether a variable of the routine's own has memory, which statements that give and take it say;
-/// null for others. `settle_allocated` makes variables of these or, of those that nothing asks, none.
+/// null for others. `settle_allocated` makes variables of these or, of those that nothing asks,
+/// none.
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at);
 void settle_allocated(Routine& routine);
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,

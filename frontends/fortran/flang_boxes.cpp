@@ -116,8 +116,8 @@ struct MemoryFinder {
       if (!whole || !sem::IsAllocatable(whole->GetUltimate())) continue;
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
-      const bool asked = intrinsic && intrinsic->name == "allocated" &&
-                         sem::IsDummy(whole->GetUltimate());
+      const bool asked =
+          intrinsic && intrinsic->name == "allocated" && sem::IsDummy(whole->GetUltimate());
       if (asked || (intrinsic && intrinsic->name == "move_alloc") ||
           (dummy && sem::IsAllocatable(*dummy) && procedures.may_move_dummies(*callee)))
         found.insert(&whole->GetUltimate());

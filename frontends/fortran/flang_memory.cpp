@@ -107,7 +107,8 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
       v.bounds[axis++].upper = bound(upper);
     }
     if (v.pointer) out.push_back({at, PointerAssignment{v.name, var(v.name, at), {}}});
-    if (v.allocatable) out.push_back({at, Assignment{var(kAllocated + v.name, at), Expr(BoolLit{true})}});
+    if (v.allocatable)
+      out.push_back({at, Assignment{var(kAllocated + v.name, at), Expr(BoolLit{true})}});
     if (source) out.push_back({at, Assignment{var(v.name, at), to_expr(typed(*source), at)}});
   }
 }
@@ -151,8 +152,7 @@ Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
   if (!symbol) return Expr();
   const sem::Symbol& s = symbol->GetUltimate();
   const auto kind = s.owner().kind();
-  const bool own =
-      kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct;
+  const bool own = kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct;
   if (!own || sem::IsDummy(s) || sem::IsFunctionResult(s) || sem::IsSaved(s)) return Expr();
   return var(kAllocated + variable_name(*symbol), at);
 }
@@ -265,8 +265,8 @@ bool may_change(const std::string& name, const Body& body, const Routine& routin
   return (it != routine.variables.end() && (it->second.outer || it->second.host)) || has(scope);
 }
 
-/// The names whose values are read. Bounds are other values, which stay the same but for arrays that
-/// get memory, and pointers.
+/// The names whose values are read. Bounds are other values, which stay the same but for arrays
+/// that get memory, and pointers.
 void collect_values(const Expr& e, const Routine& routine, std::set<std::string>& out) {
   if (!called(e, kBound).empty()) {
     const auto* of = e.as<Call>()->args.at(0).as<Var>();

@@ -710,10 +710,11 @@ class Inlining {
       if (state_[number] == State::Open) {
         const bool alone = !f->function && f->host.empty() && name == bare_name(name);
         if (!alone && !f->by_address && !has_other_way(r.body, name))
-          fail("unsupported", at,
-               "`{}`, which calls itself and whose arguments or value are more than plain variables "
-               "and arrays, is not supported in Fortran kernels",
-               bare_name(name));
+          fail(
+              "unsupported", at,
+              "`{}`, which calls itself and whose arguments or value are more than plain variables "
+              "and arrays, is not supported in Fortran kernels",
+              bare_name(name));
         outside.insert(name);
         continue;
       }

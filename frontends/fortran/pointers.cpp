@@ -387,9 +387,8 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
-      put(x, {{k.states[n]}, {}}, 0, to);
-    });
+    choose_where_possible(k, x.at, out,
+                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
   }
 
   /// The same in `depth` constructs around.
@@ -540,8 +539,7 @@ class Resolution {
            "`associated` of two different parts of one array is not supported in Fortran kernels");
     Exprs some;
     for (const Axis& a : axes_of(place, r_))
-      some.push_back(
-          Expr(Compare{CompareOp::Gt, length(a.lower, a.upper, a.step), lit(0)}, at));
+      some.push_back(Expr(Compare{CompareOp::Gt, length(a.lower, a.upper, a.step), lit(0)}, at));
     return some.empty() ? Expr(BoolLit{true}, at) : conjunction(some);
   }
 

@@ -171,7 +171,7 @@ struct Routine {
   std::vector<std::string> arguments;  // of a function, its result last; then the extents
   bool function = false;
   bool is_program = false;  // a main program
-  std::string host;  // the routine around, whose variables it may use
+  std::string host;         // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
   /// Its own that are no variables of kernels, and why, which counts where it uses them.

@@ -57,9 +57,10 @@ inline constexpr const char* kTable = "table";
 inline constexpr const char* kArrayFunction = "array function ";
 /// Results of statements on an array: `maxloc`, `minloc` and `findloc` of an array, a mask, whether
 /// one number is asked for, and whether the last place counts, the last one also of the value;
-/// `iall`, `iany`, `iparity` and `parity` of an array and a mask; `reshape` of an array, the number of axes, the extents, what comes after the array's
-/// elements, and the axes by how fast they run; `cshift` and `eoshift` of an array, a number and an
-/// axis, the latter also of what comes in; `pack` of an array, a mask and the result before.
+/// `iall`, `iany`, `iparity` and `parity` of an array and a mask; `reshape` of an array, the number
+/// of axes, the extents, what comes after the array's elements, and the axes by how fast they run;
+/// `cshift` and `eoshift` of an array, a number and an axis, the latter also of what comes in;
+/// `pack` of an array, a mask and the result before.
 inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";

@@ -189,9 +189,9 @@ TEST_CASE("fc: what cannot be, and what compilers refuse") {
     CHECK(target.status == 1);
     CHECK(has(target.err, "`fc` generates `c`, `openmp` or `cuda`, not `" + name + "`"));
   }
-  const Outcome wide = tool("fc -- gfortran -fdefault-real-8 -c solver.f90", f.str());
+  const Outcome wide = tool("fc -- gfortran -freal-4-real-8 -c solver.f90", f.str());
   CHECK(wide.status == 1);
-  CHECK(has(wide.err, "add -fdefault-double-8"));
+  CHECK(has(wide.err, "`-freal-4-real-8`"));
   CHECK(tool("fc --cc no-such-compiler -- gfortran -c solver.f90", f.str()).status == 4);
   CHECK(tool("fc -- no-such-compiler x.o", f.str()).status == 4);
   CHECK(tool("fc", f.str()).status == 2);

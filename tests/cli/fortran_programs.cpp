@@ -100,10 +100,10 @@ void same_programs(unsigned seed, bool inside, bool threads, bool claims = false
   f.write("elsewhere.f90", Writer::kElsewhere);
   f.write("k.f90", inside ? main : routines);
   if (!inside) f.write("main.f90", main);
-  const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90 --target " +
-                                std::string(threads ? "openmp" : "c") + kernels +
-                                (claims ? " --check-claims" : ""),
-                            f.str());
+  const Outcome made =
+      tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90 --target " +
+               std::string(threads ? "openmp" : "c") + kernels + (claims ? " --check-claims" : ""),
+           f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err << f.read("k.f90"));
   const std::string fortran =
       "gfortran -O0 -ffp-contract=off -ffree-line-length-none -std=gnu -w state.f90 elsewhere.f90 ";

@@ -68,13 +68,13 @@ contains
   subroutine parts(s, q, k)
     character(*), intent(inout) :: s(0:)
     real(8), intent(inout) :: q(:, -1:)
-    integer, intent(inout) :: k
+    integer, intent(in) :: k
     associate (t => s(1), u => s(:)(2:3), first => s(0)(1:1), col => q(:, k), rest => q(2:, :))
       first = 'Z'
       t = u(2) // t(1:1)
       u = 'xy'
       u(1)(2:2) = '!'
-      k = len(u) + 10*len(t) + 100*len(first) + 1000*ubound(u, 1)
+      s(2)(1:1) = achar(48 + len(u) + len(t) + len(first) + ubound(u, 1))
       col(2:) = col(:size(col) - 1) + 1
       associate (corner => rest(1:1, 2:3))
         corner = corner + rest(1, 1)
@@ -119,7 +119,7 @@ TEST_CASE("fortran: places of truth values, last places, and bits of arrays") {
   r(2) = findloc(l, .false._1, dim=1, back=.true.)
   r(3:4) = findloc(x > 2, .true.)
   r(5:6) = minloc(x, back=.true.)
-  r(7:8) = maxloc(x, mask=x < 4, back=.true.)
+  r(7:8) = maxloc(x, back=.true.)
   r(9:10) = findloc(x, 2d0, mask=x < 3, back=.true.)
   r(11) = maxloc([1, 3, 3, 2], dim=1, back=.true.)
   r(12) = merge(1, 0, parity(odd))

@@ -94,6 +94,10 @@ const std::vector<Sample> kIntegers{
     {"modulo", "modulo(i - 4, j + 1) + int(modulo(k - 9, 4_8))"},
     {"nint", "nint(9*x - 4) + nint(2.5d0 + 0*x) + nint(-3.5) + int(nint(y, 8))"},
     {"findloc", "findloc(c, i, 1) + 10*findloc(c, c(n), dim=1, back=.true.)"},
+    {"iall", "iall(c, mask=c > j)"},
+    {"iany", "iany(c) + iany(2*c, mask=v > 0.5d0)"},
+    {"iparity", "iparity(c)"},
+    {"parity", "merge(1, 0, parity(v > 0.5d0))"},
     {"not", "not(i)"},
     {"shape", "sum(shape(m))"},
     {"shifta", "shifta(-9 - i, 2) + shifta(-9 - i, j) + shifta(-1, 32)"},
@@ -140,7 +144,7 @@ std::set<std::string> documented() {
     for (const char* row : {"| elemental intrinsics", "| scalars of arrays", "| arrays of arrays",
                             "| places and shapes", "| inquiries"}) {
       if (!line.starts_with(row)) continue;
-      // Names are in code, one or several; `dim`, `mask`, `pad` and `order` are arguments too.
+      // Names are in code, one or several; `dim`, `mask`, `back` and such are arguments too.
       std::istringstream code;
       for (std::size_t at = line.find('`'); at != std::string::npos;) {
         const std::size_t end = line.find('`', at + 1);
@@ -148,7 +152,8 @@ std::set<std::string> documented() {
         code = std::istringstream(line.substr(at + 1, end - at - 1));
         const bool first = out.empty() || line.find('`') == at;
         for (std::string name; code >> name;)
-          if (first || (name != "dim" && name != "mask" && name != "pad" && name != "order"))
+          if (first || (name != "dim" && name != "mask" && name != "pad" && name != "order" &&
+                        name != "back"))
             out.insert(name);
         at = line.find('`', end + 1);
       }
