@@ -157,12 +157,13 @@ class Build:
         if device:
             run([NVCC, "-O3", "-arch=sm_90", "-fmad=false", "-c", "k.cu", "-o", "k.o"], cwd=self.folder)
             root = pathlib.Path(NVCC).resolve().parent.parent
-            libraries = ["-static-libgfortran", "-static-libgcc", f"-L{root / 'lib64'}", "-Wl,-Bstatic", "-lcudart_static",
-                         "-lstdc++", "-lgfortran", "-lquadmath", "-Wl,-Bdynamic", "-ldl", "-lrt", "-lpthread"]
+            linker = ["g++", "-static-libgcc", "-static-libstdc++"]  # all that a machine with a GPU may lack is static
+            libraries = [f"-L{root / 'lib64'}", "-Wl,-Bstatic", "-lcudart_static", "-lgfortran", "-lquadmath",
+                         "-Wl,-Bdynamic", "-ldl", "-lrt", "-lpthread"]
         else:
             run(["gcc", *flags, *FLAGS_OF_C, "-c", "k.c", "-o", "k.o"], cwd=self.folder)
-            libraries = []
-        run(["gfortran", *flags, "-o", "main", *objects, "k.o", "-lm", *libraries], cwd=self.folder)
+            linker, libraries = ["gfortran", *flags], []
+        run([*linker, "-o", "main", *objects, "k.o", *libraries, "-lm"], cwd=self.folder)
 
     def run(self, calls):
         """Values, how many differ, by how much, and medians of both times."""

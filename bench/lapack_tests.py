@@ -43,8 +43,6 @@ TMGLIB = {folder}/tmg.a
 def build(precision, folder, jobs):
     """Builds the libraries and the test programs in `folder`, a copy, by LAPACK's own makefiles."""
     (folder / "make.inc").write_text(MAKE_INC.format(flags=" ".join(FLAGS), folder=folder))
-    for part in ("blas.a", "lapack.a", "tmg.a"):
-        (folder / part).unlink(missing_ok=True)
     for part in ("BLAS/SRC", "SRC", "TESTING/MATGEN"):
         run(["make", "-s", f"-j{jobs}", "-C", folder / part, NAMES[precision]])
     link(precision, folder, "lapack.a", "by_gfortran", jobs)
@@ -74,7 +72,7 @@ def replace(source, into):
         return [], "; ".join(refused[:3])
     try:
         run([MOONLOOP, "fc", "-I", source.parent, *[w for n in names for w in ("--kernel", n)], "--",
-             "gfortran", *FLAGS, "-c", source, "-o", into / f"{source.stem}.o"], timeout=LIMIT)
+             "gfortran", *FLAGS, "-c", source, "-o", into / f"{source.stem}.o"], cwd=into, timeout=LIMIT)
         there = run(["nm", into / f"{source.stem}.o"])
         if missing := [n for n in names if f" T {n}_of_c\n" not in there]:
             raise Failed(f"error: no C of {', '.join(missing)} in the object")
@@ -86,8 +84,7 @@ def replace(source, into):
 
 def replace_all(precision, folder, jobs):
     """A second library with generated C; how many files are replaced, of all, and of those of the library."""
-    into = folder / f"ours_{precision}"
-    shutil.rmtree(into, ignore_errors=True)
+    into = folder / "ours"
     into.mkdir()
     sources = sorted((folder / "SRC").glob(f"{precision}*.f"))
     members = set(run(["ar", "t", folder / "lapack.a"]).split())
@@ -154,10 +151,12 @@ def main():
         parser.error(f"`{given.folder}` is no copy of LAPACK: it has no TESTING/MATGEN")
     good = True
     with tempfile.TemporaryDirectory() as folder:
-        folder = (given.keep or pathlib.Path(folder)).resolve()
-        for part in ("BLAS/SRC", "SRC", "INSTALL", "TESTING"):
-            shutil.copytree(given.folder / part, folder / part, dirs_exist_ok=True)
+        above = (given.keep or pathlib.Path(folder)).resolve()
         for precision in given.precision:
+            folder = above / NAMES[precision]
+            shutil.rmtree(folder, ignore_errors=True)
+            for part in ("BLAS/SRC", "SRC", "INSTALL", "TESTING"):
+                shutil.copytree(given.folder / part, folder / part)
             build(precision, folder, given.jobs)
             files, replaced, routines, linked = replace_all(precision, folder, given.jobs)
             link(precision, folder, "ours.a", "by_moonloop", given.jobs)
