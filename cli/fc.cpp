@@ -31,12 +31,46 @@ struct Compilation {
   std::vector<std::size_t> sources;  // which words are files in Fortran
   std::string output;                // of -o
   bool objects = false;              // -c: it does not link
+  bool makes_code = true;            // not with -E and the like
   std::vector<std::string> for_c;    // options that a C compiler takes too, with the same meaning
 };
 
+/// The words of a command, with those of files in the place of `@FILE`, as compilers read them.
+std::vector<std::string> with_files(const std::vector<std::string>& words, int depth = 0) {
+  std::vector<std::string> out;
+  for (const std::string& w : words) {
+    std::string text;
+    if (w.size() < 2 || w[0] != '@' || depth > 8 || !read_whole(w.substr(1), text)) {
+      out.push_back(w);
+      continue;
+    }
+    std::vector<std::string> inside;
+    std::string word;
+    bool open = false;
+    char quote = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '\\' && i + 1 < text.size()) {
+        word += text[++i], open = true;
+      } else if (quote ? c == quote : c == '"' || c == '\'') {
+        quote = quote ? 0 : c, open = true;
+      } else if (!quote && std::isspace(static_cast<unsigned char>(c))) {
+        if (open) inside.push_back(std::exchange(word, {}));
+        open = false;
+      } else {
+        word += c, open = true;
+      }
+    }
+    if (open) inside.push_back(word);
+    const std::vector<std::string> all = with_files(inside, depth + 1);
+    out.insert(out.end(), all.begin(), all.end());
+  }
+  return out;
+}
+
 /// Adds what the command says about how sources are read to `common`. Fails as CompilerOptions.
 Compilation read_command(const std::vector<std::string>& words, Common& common) {
-  Compilation out{words, {}, {}, false, {}};
+  Compilation out{words, {}, {}, false, true, {}};
   CompilerOptions options(common.fortran);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
@@ -47,6 +81,8 @@ Compilation read_command(const std::vector<std::string>& words, Common& common) 
       i += taken - 1;
     } else if (w == "-c") {
       out.objects = true;
+    } else if (w == "-E" || w == "-S" || w == "-fsyntax-only" || w == "-M" || w == "-MM") {
+      out.makes_code = false;
     } else if (!w.starts_with('-') && is_fortran(w)) {
       out.sources.push_back(i);
     }
@@ -107,6 +143,7 @@ class Compiler {
   /// Writes the replacement of `path`; nothing where none of its routines is marked.
   std::optional<Instead> replace(const std::string& path) {
     if (!asks(path)) return std::nullopt;
+    ++files_;  // two folders may have files of one name
     if (!of_any_file(path)) return replace_marked(path);
     try {
       return replace_marked(path);
@@ -116,20 +153,22 @@ class Compiler {
     }
   }
 
+  /// The object of a file that stays as it is; empty after an error of the compiler.
+  std::string object(const Compilation& c, std::size_t source, const std::string& to) const {
+    std::vector<std::string> words = for_one_file(c);
+    const std::string out = to.empty() ? fmt::format("{}/{}.o", folder_.path(), source) : to;
+    words.insert(words.end(), {"-c", c.words[source], "-o", out});
+    return compile(words) ? out : "";
+  }
+
   /// Objects of the files; empty after an error of a compiler, which has been shown.
   std::vector<std::string> objects(const Compilation& c, const std::string& source,
                                    const Instead& files) const {
     std::vector<std::string> out;
     for (const std::string& f : files.fortran) {
-      std::vector<std::string> words{c.words[0]};
-      for (std::size_t i = 1; i < c.words.size(); ++i) {
-        if (c.words[i] == "-o") {
-          ++i;
-        } else if (c.words[i] != "-c" && !c.words[i].starts_with("-o") && !is_source(c, i) &&
-                   !c.words[i].ends_with(".o")) {
-          words.push_back(c.words[i]);
-        }
-      }
+      std::vector<std::string> words = for_one_file(c);
+      // One object is made of several, which the linker's plug-in would take apart.
+      std::erase_if(words, [](const std::string& w) { return w.starts_with("-flto"); });
       if (f.ends_with("_moonloop.f90") && common_.fortran.fixed_form)
         words.emplace_back("-ffree-form");  // which the interface is in
       const std::string beside = fs::path(source).parent_path().string();
@@ -155,6 +194,19 @@ class Compiler {
   }
 
  private:
+  /// The command without its files and what it makes of them.
+  static std::vector<std::string> for_one_file(const Compilation& c) {
+    std::vector<std::string> out{c.words[0]};
+    for (std::size_t i = 1; i < c.words.size(); ++i) {
+      const std::string& w = c.words[i];
+      if (w == "-o")
+        ++i;
+      else if (w != "-c" && !w.starts_with("-o") && !is_source(c, i) && !w.ends_with(".o"))
+        out.push_back(w);
+    }
+    return out;
+  }
+
   std::optional<Instead> replace_marked(const std::string& path) const {
     Common one = common_;
     one.input = path;
@@ -179,16 +231,20 @@ class Compiler {
     const Replacement r = replaced(kernels, file);
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
+    for (const FortranFile::Warning& w : file.warnings)
+      if (std::find(names.begin(), names.end(), w.routine) != names.end()) warn(common_, w.what);
     note(path, fmt::format("{}", fmt::join(names, ", ")));
-    const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
+    const std::string folder = folder_.path() + "/of_" + std::to_string(files_);
+    fs::create_directory(folder);
+    const std::string name = fs::path(path).stem().string(), base = folder + "/" + name;
     Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
     write_file(out.c, {r.code});
     if (!is_fixed_form(path, common_.fortran)) {
-      out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
+      out.fortran = {folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {file_of(r.routines)});
     } else {
       out.fortran = {base + "_moonloop.f90",
-                     folder_.path() + "/" + fs::path(path).filename().string()};
+                     folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
       write_file(out.fortran[1], {without(r.routines)});
     }
@@ -276,7 +332,34 @@ class Compiler {
   const FcOptions& o_;
   const TemporaryFolder& folder_;
   Target target_;
+  int files_ = 0;
 };
+
+/// Compiles the files in their order, as later ones may use modules of earlier ones, and links;
+/// whether the compilers succeeded.
+bool build(const Compiler& compiler, const Compilation& c,
+           const std::map<std::size_t, Instead>& instead) {
+  std::vector<std::string> words = c.words, added;
+  for (const std::size_t i : c.sources) {
+    const auto replaced = instead.find(i);
+    const std::string own = fs::path(c.words[i]).stem().string() + ".o";
+    if (replaced != instead.end()) {
+      const std::vector<std::string> objects = compiler.objects(c, c.words[i], replaced->second);
+      if (objects.empty()) return false;
+      words[i] = objects[0];
+      added.insert(added.end(), objects.begin() + 1, objects.end());
+      if (!c.objects) continue;
+      std::vector<std::string> one{"ld", "-r", "-o", c.output.empty() ? own : c.output};
+      one.insert(one.end(), objects.begin(), objects.end());
+      if (!compile(one)) return false;
+    } else {
+      words[i] = compiler.object(c, i, c.objects ? own : "");
+      if (words[i].empty()) return false;
+    }
+  }
+  words.insert(words.end(), added.begin(), added.end());
+  return c.objects || compile(words);
+}
 
 int fc(Common common, const FcOptions& o) {
   const Target target = target_option(o.target);
@@ -286,8 +369,8 @@ int fc(Common common, const FcOptions& o) {
     throw CLI::ValidationError("--resident", "it goes with --target cuda");
   if (o.check_claims && language_of(target) != Language::C)
     throw CLI::ValidationError("--check-claims", "it goes with --target c or openmp");
-  const Compilation c = read_command(o.command, common);
-  if (c.sources.empty()) become(c.words);
+  const Compilation c = read_command(with_files(o.command), common);
+  if (c.sources.empty() || !c.makes_code) become(o.command);
   const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");
   if (folder.path().empty())
     fail("cannot-write", {}, "cannot make a folder in `{}`", fs::temp_directory_path().string());
@@ -300,26 +383,10 @@ int fc(Common common, const FcOptions& o) {
       for (const std::size_t i : c.sources)
         fmt::print(stderr, "moonloop: {}: nothing is replaced; it has no routine `{}`\n",
                    c.words[i], fmt::join(common.kernels, "` or `"));
-    become(c.words);
+    become(o.command);
   }
-  if (c.objects && c.sources.size() > 1)
-    fail("unsupported", {}, "`fc` compiles one file at a time to an object, not {}",
-         c.sources.size());
-  std::vector<std::string> words = c.words;
-  for (const auto& [i, files] : instead) {
-    const std::vector<std::string> objects = compiler.objects(c, c.words[i], files);
-    if (objects.empty()) return kCompiler;
-    if (c.objects) {  // one object of all
-      const std::string to =
-          c.output.empty() ? fs::path(c.words[i]).stem().string() + ".o" : c.output;
-      std::vector<std::string> link{"ld", "-r", "-o", to};
-      link.insert(link.end(), objects.begin(), objects.end());
-      return compile(link) ? kDone : kCompiler;
-    }
-    words[i] = objects[0];
-    words.insert(words.end(), objects.begin() + 1, objects.end());
-  }
-  return compile(words) ? kDone : kCompiler;
+  if (c.objects && c.sources.size() > 1 && !c.output.empty()) become(o.command);  // which refuses
+  return build(compiler, c, instead) ? kDone : kCompiler;
 }
 
 }  // namespace

@@ -538,8 +538,10 @@ Expr Expansion::text_argument(const Expr& e, const Variable* dummy, Body& out, B
   const bool is_place = text_variable(e, r_) != nullptr;
   if (dummy && !dummy->text) {  // a letter, or an array of them
     if (dummy->array || !is_text(e, r_)) return e;
-    if (const auto text = as_text(e))
+    if (const auto text = as_text(e)) {
+      if (text->size() == 1) return e;
       return text_literal(text->empty() ? " " : text->substr(0, 1), at);
+    }
     const Letters l = in_one(letters_of(e, out, at), out, at);
     const Expr first = letter(l, lit(1), at);
     return is_place ? first : letters({first}, at);
