@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "cli/commands.h"
@@ -32,12 +33,46 @@ struct Compilation {
   std::vector<std::size_t> sources;  // which words are files in Fortran
   std::string output;                // of -o
   bool objects = false;              // -c: it does not link
+  bool makes_code = true;            // not with -E and the like
   std::vector<std::string> for_c;    // options that a C compiler takes too, with the same meaning
 };
 
+/// The words of a command, with those of files in the place of `@FILE`, as compilers read them.
+std::vector<std::string> with_files(const std::vector<std::string>& words, int depth = 0) {
+  std::vector<std::string> out;
+  for (const std::string& w : words) {
+    std::string text;
+    if (w.size() < 2 || w[0] != '@' || depth > 8 || !read_whole(w.substr(1), text)) {
+      out.push_back(w);
+      continue;
+    }
+    std::vector<std::string> inside;
+    std::string word;
+    bool open = false;
+    char quote = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (c == '\\' && i + 1 < text.size()) {
+        word += text[++i], open = true;
+      } else if (quote ? c == quote : c == '"' || c == '\'') {
+        quote = quote ? 0 : c, open = true;
+      } else if (!quote && std::isspace(static_cast<unsigned char>(c))) {
+        if (open) inside.push_back(std::exchange(word, {}));
+        open = false;
+      } else {
+        word += c, open = true;
+      }
+    }
+    if (open) inside.push_back(word);
+    const std::vector<std::string> all = with_files(inside, depth + 1);
+    out.insert(out.end(), all.begin(), all.end());
+  }
+  return out;
+}
+
 /// Adds what the command says about how sources are read to `common`. Fails as CompilerOptions.
 Compilation read_command(const std::vector<std::string>& words, Common& common) {
-  Compilation out{words, {}, {}, false, {}};
+  Compilation out{words, {}, {}, false, true, {}};
   CompilerOptions options(common.fortran);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
@@ -48,6 +83,8 @@ Compilation read_command(const std::vector<std::string>& words, Common& common) 
       i += taken - 1;
     } else if (w == "-c") {
       out.objects = true;
+    } else if (w == "-E" || w == "-S" || w == "-fsyntax-only" || w == "-M" || w == "-MM") {
+      out.makes_code = false;
     } else if (!w.starts_with('-') && is_fortran(w)) {
       out.sources.push_back(i);
     }
@@ -102,12 +139,14 @@ struct Instead {
 
 class Compiler {
  public:
-  Compiler(const Common& common, const FcOptions& o, const TemporaryFolder& folder)
-      : common_(common), o_(o), folder_(folder), target_(target_option(o.target)) {}
+  Compiler(const Common& common, const FcOptions& o, const Compilation& c,
+           const TemporaryFolder& folder)
+      : common_(common), o_(o), c_(c), folder_(folder), target_(target_option(o.target)) {}
 
   /// Writes the replacement of `path`; nothing where none of its routines is marked.
   std::optional<Instead> replace(const std::string& path) {
     if (!asks(path)) return std::nullopt;
+    ++files_;  // two folders may have files of one name
     if (!of_any_file(path)) return replace_marked(path);
     try {
       return replace_marked(path);
@@ -117,11 +156,11 @@ class Compiler {
     }
   }
 
-  /// The object of a source that stays as it is; empty after an error of the compiler.
-  std::string object(const Compilation& c, const std::string& source) {
-    std::vector<std::string> words = options_of(c);
-    const std::string out = new_file(source) + ".o";
-    words.insert(words.end(), {"-c", source, "-o", out});
+  /// The object of a file that stays as it is; empty after an error of the compiler.
+  std::string object(const Compilation& c, std::size_t source, const std::string& to) const {
+    std::vector<std::string> words = for_one_file(c);
+    const std::string out = to.empty() ? fmt::format("{}/{}.o", folder_.path(), source) : to;
+    words.insert(words.end(), {"-c", c.words[source], "-o", out});
     return compile(words) ? out : "";
   }
 
@@ -138,7 +177,9 @@ class Compiler {
                                    const Instead& files) const {
     std::vector<std::string> out;
     for (const std::string& f : files.fortran) {
-      std::vector<std::string> words = options_of(c);
+      std::vector<std::string> words = for_one_file(c);
+      // One object is made of several, which the linker's plug-in would take apart.
+      std::erase_if(words, [](const std::string& w) { return w.starts_with("-flto"); });
       if (f.ends_with("_moonloop.f90") && common_.fortran.fixed_form)
         words.emplace_back("-ffree-form");  // which the interface is in
       const std::string beside = fs::path(source).parent_path().string();
@@ -164,35 +205,25 @@ class Compiler {
   }
 
  private:
-  /// The command's words but for what it compiles, and for where to.
-  static std::vector<std::string> options_of(const Compilation& c) {
-    std::vector<std::string> words{c.words[0]};
+  /// The command without its files and what it makes of them.
+  static std::vector<std::string> for_one_file(const Compilation& c) {
+    std::vector<std::string> out{c.words[0]};
     for (std::size_t i = 1; i < c.words.size(); ++i) {
-      if (c.words[i] == "-o") {
+      const std::string& w = c.words[i];
+      if (w == "-o")
         ++i;
-      } else if (c.words[i] != "-c" && !c.words[i].starts_with("-o") && !is_source(c, i) &&
-                 !c.words[i].ends_with(".o")) {
-        words.push_back(c.words[i]);
-      }
+      else if (w != "-c" && !w.starts_with("-o") && !is_source(c, i) && !w.ends_with(".o"))
+        out.push_back(w);
     }
-    return words;
-  }
-
-  /// A path in the folder with the name of `path`, which another file of the command may have too.
-  std::string new_file(const std::string& path) {
-    const std::string name = fs::path(path).filename().string();
-    const std::string stem = fs::path(path).stem().string();
-    if (stems_.insert(stem).second) return folder_.path() + "/" + name;
-    const std::string inside = folder_.path() + "/" + std::to_string(stems_.size());
-    for (int n = 1;; ++n)
-      if (const std::string own = inside + "_" + std::to_string(n); fs::create_directory(own))
-        return own + "/" + name;
+    return out;
   }
 
   std::optional<Instead> replace_marked(const std::string& path) {
     Common one = common_;
     one.input = path;
     one.quiet = true;  // what is not replaced stays as it is
+    for (const std::size_t i : c_.sources)
+      if (c_.words[i] != path) one.fortran.module_files.push_back(c_.words[i]);
     one.target = target_;
     one.all_knobs = std::make_shared<Knobs>(one.knobs);
     if (common_.own) one.own = std::make_shared<OwnSchedules>(*common_.own);
@@ -213,17 +244,20 @@ class Compiler {
     const Replacement r = replaced(kernels, file);
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
+    for (const FortranFile::Warning& w : file.warnings)
+      if (std::find(names.begin(), names.end(), w.routine) != names.end()) warn(common_, w.what);
     note(path, fmt::format("{}", fmt::join(names, ", ")));
     found_.insert(names.begin(), names.end());
-    const std::string own = new_file(path);
-    const std::string base = fs::path(own).replace_extension().string();
+    const std::string folder = folder_.path() + "/of_" + std::to_string(files_);
+    fs::create_directory(folder);
+    const std::string name = fs::path(path).stem().string(), base = folder + "/" + name;
     Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
     write_file(out.c, {r.code});
     if (!is_fixed_form(path, common_.fortran)) {
-      out.fortran = {own};
+      out.fortran = {folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {file_of(r.routines)});
     } else {
-      out.fortran = {base + "_moonloop.f90", own};
+      out.fortran = {base + "_moonloop.f90", folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
       write_file(out.fortran[1], {without(r.routines)});
     }
@@ -309,10 +343,38 @@ class Compiler {
 
   const Common& common_;
   const FcOptions& o_;
+  const Compilation& c_;
   const TemporaryFolder& folder_;
   Target target_;
-  std::set<std::string> stems_, found_;  // of files in the folder; kernels
+  int files_ = 0;
+  std::set<std::string> found_;  // kernels that files have
 };
+
+/// Compiles the files in their order, as later ones may use modules of earlier ones, and links;
+/// whether the compilers succeeded.
+bool build(const Compiler& compiler, const Compilation& c,
+           const std::map<std::size_t, Instead>& instead) {
+  std::vector<std::string> words = c.words, added;
+  for (const std::size_t i : c.sources) {
+    const auto replaced = instead.find(i);
+    const std::string own = fs::path(c.words[i]).stem().string() + ".o";
+    if (replaced != instead.end()) {
+      const std::vector<std::string> objects = compiler.objects(c, c.words[i], replaced->second);
+      if (objects.empty()) return false;
+      words[i] = objects[0];
+      added.insert(added.end(), objects.begin() + 1, objects.end());
+      if (!c.objects) continue;
+      std::vector<std::string> one{"ld", "-r", "-o", c.output.empty() ? own : c.output};
+      one.insert(one.end(), objects.begin(), objects.end());
+      if (!compile(one)) return false;
+    } else {
+      words[i] = compiler.object(c, i, c.objects ? own : "");
+      if (words[i].empty()) return false;
+    }
+  }
+  words.insert(words.end(), added.begin(), added.end());
+  return c.objects || compile(words);
+}
 
 int fc(Common common, const FcOptions& o) {
   const Target target = target_option(o.target);
@@ -322,12 +384,12 @@ int fc(Common common, const FcOptions& o) {
     throw CLI::ValidationError("--resident", "it goes with --target cuda");
   if (o.check_claims && language_of(target) != Language::C)
     throw CLI::ValidationError("--check-claims", "it goes with --target c or openmp");
-  const Compilation c = read_command(o.command, common);
-  if (c.sources.empty()) become(c.words);
+  const Compilation c = read_command(with_files(o.command), common);
+  if (c.sources.empty() || !c.makes_code) become(o.command);
   const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");
   if (folder.path().empty())
     fail("cannot-write", {}, "cannot make a folder in `{}`", fs::temp_directory_path().string());
-  Compiler compiler(common, o, folder);
+  Compiler compiler(common, o, c, folder);
   std::map<std::size_t, Instead> instead;
   for (const std::size_t i : c.sources)
     if (auto files = compiler.replace(c.words[i])) instead.emplace(i, std::move(*files));
@@ -336,37 +398,13 @@ int fc(Common common, const FcOptions& o) {
       for (const std::size_t i : c.sources)
         fmt::print(stderr, "moonloop: {}: nothing is replaced; it has no routine `{}`\n",
                    c.words[i], fmt::join(common.kernels, "` or `"));
-    become(c.words);
+    become(o.command);
   }
-  if (c.objects && c.sources.size() > 1)
-    fail("unsupported", {}, "`fc` compiles one file at a time to an object, not {}",
-         c.sources.size());
+  if (c.objects && c.sources.size() > 1 && !c.output.empty()) become(o.command);  // which refuses
   if (const auto missing = compiler.not_found(); !c.objects && !missing.empty() && !common.quiet)
     fmt::print(stderr, "moonloop: no file of the command has the routine `{}`\n",
                fmt::join(missing, "` or `"));
-  std::vector<std::string> words = c.words;
-  for (const std::size_t i : c.sources) {  // in order: a file has modules for those behind it
-    const auto it = instead.find(i);
-    if (it == instead.end() && i > instead.rbegin()->first) break;
-    if (it == instead.end()) {
-      words[i] = compiler.object(c, c.words[i]);
-      if (words[i].empty()) return kCompiler;
-      continue;
-    }
-    const Instead& files = it->second;
-    const std::vector<std::string> objects = compiler.objects(c, c.words[i], files);
-    if (objects.empty()) return kCompiler;
-    if (c.objects) {  // one object of all
-      const std::string to =
-          c.output.empty() ? fs::path(c.words[i]).stem().string() + ".o" : c.output;
-      std::vector<std::string> link{"ld", "-r", "-o", to};
-      link.insert(link.end(), objects.begin(), objects.end());
-      return compile(link) ? kDone : kCompiler;
-    }
-    words[i] = objects[0];
-    words.insert(words.end(), objects.begin() + 1, objects.end());
-  }
-  return compile(words) ? kDone : kCompiler;
+  return build(compiler, c, instead) ? kDone : kCompiler;
 }
 
 }  // namespace

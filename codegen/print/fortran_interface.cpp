@@ -90,7 +90,7 @@ std::string name_of(const Called& p, const Parameter& a) {
              return !a.fortran.outer && is_around(p, x) && x.fortran.outer->name == lower_case(n);
            });
   };
-  std::string name = a.name;
+  std::string name = fortran_name("", a.name, "");
   const auto is_other = [&] {
     return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
       return x.name != a.name && lower_case(x.name) == lower_case(name);
@@ -210,24 +210,46 @@ bool is_found(const Parameter& a) {
 }
 
 /// A sum or product of the caller's arguments; empty for others.
-std::string length(const Called& p, const Expr& e) {
+/// `sizes`: or of the lengths of the caller's arrays.
+std::string length(const Called& p, const Expr& e, bool sizes = false);
+
+/// How long an axis of the caller's array is, where callers see it.
+std::string size_of(const Called& p, const Parameter& extent) {
+  const auto [array, axis] = axis_of(p, extent);
+  if (array->fortran.text || array->fortran.optional || array->fortran.component ||
+      array->fortran.outer)
+    return "";
+  return fmt::format("size({}, {})", name_of(p, *array), axis);
+}
+
+std::string length(const Called& p, const Expr& e, bool sizes) {
   if (const auto n = as_int(e)) return *n < 0 ? "(" + std::to_string(*n) + ")" : std::to_string(*n);
   if (const auto* v = e.as<Var>()) {
     for (const Parameter& x : p.params) {
       if (x.name != v->name) continue;
       if (x.fortran.role == FortranRole::Entry) return length(p, var(x.fortran.of));
+      if (sizes && x.fortran.role == FortranRole::Extent) return size_of(p, x);
       return is_found(x) && !x.fortran.outer ? "" : place_of(p, x);
     }
   }
   if (const Expr* x = negated(e)) {
-    const std::string term = length(p, *x);
+    const std::string term = length(p, *x, sizes);
     return term.empty() ? "" : "(-" + term + ")";
+  }
+  if (const auto* c = e.as<Call>(); sizes && c && (c->name == "max" || c->name == "min")) {
+    std::string out;
+    for (const Expr& x : c->args) {
+      const std::string term = length(p, x, sizes);
+      if (term.empty()) return "";
+      out += (out.empty() ? "" : ", ") + term;
+    }
+    return c->name + "(" + out + ")";
   }
   const auto* n = e.as<Nary>();
   if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul)) return "";
   std::string out;
   for (const Expr& x : n->terms) {
-    const std::string term = length(p, x);
+    const std::string term = length(p, x, sizes);
     if (term.empty()) return "";
     out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + term;
   }
@@ -268,9 +290,25 @@ std::string declared_bounds(const Called& p, const Parameter& a) {
   return "(" + ones + "*)";
 }
 
+/// Those of an array that a function gives.
+std::string bounds_of_result(const Called& p, const Parameter& a) {
+  std::string out;
+  for (const Expr& e : a.shape) {
+    const std::string n = length(p, e, true);
+    if (n.empty())
+      fail("unsupported", a.at,
+           "`{}` gives an array whose bounds are not sums and products of arguments, which has no "
+           "counterpart in the interface",
+           p.kernel);
+    out += (out.empty() ? "" : ", ") + n;
+  }
+  return out.empty() ? "" : "(" + out + ")";
+}
+
 /// The type as the caller in Fortran has it.
 std::string callers_type(const Called& p, const Parameter& a) {
-  if (!a.fortran.text) return fortran_type(p, a);
+  const bool letter = a.shape.empty() && a.fortran.role == FortranRole::Result;
+  if (!a.fortran.text || letter) return fortran_type(p, a);
   const std::string n = a.shape.empty() ? "" : length(p, a.shape[0]);
   return "character(" + (n.empty() ? "*" : n) + ")";
 }
@@ -567,7 +605,9 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
     if (a.fortran.optional) line += ", optional";
     line += " :: " + name_of(p, a);
-    if (!by_value && has_assumed_shape(p, a))
+    if (!by_value && a.fortran.role == FortranRole::Result)
+      line += bounds_of_result(p, a);
+    else if (!by_value && has_assumed_shape(p, a))
       line += colons(a);
     else if (array)
       line += by_value ? "(*)" : declared_bounds(p, a);
@@ -639,11 +679,6 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
     return a.fortran.role == FortranRole::Result || (box_of(p, a) && box_of(p, a)->result);
   });
   const bool is_function = result != p.params.end();
-  if (is_function && !result->shape.empty())
-    fail("unsupported", {},
-         "`{}` gives an array, which has no counterpart in Fortran's interface "
-         "to C",
-         p.kernel);
   const std::string kind = is_function ? "function" : "subroutine";
   const std::string prefix = std::string(around.recursive ? "recursive " : "") +
                              (around.pure && !around.elemental ? "pure " : "") +

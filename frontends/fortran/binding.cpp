@@ -452,14 +452,9 @@ Expr Binding::given(const std::string& name) const {
         "unsupported", fmt::format("what is passed for `{}` {}", name, what), {at_, {}}, {}, {}});
   };
   if (const auto it = arrays_.find(name); it != arrays_.end()) {
-    const View& v = it->second;
-    if (v.whole) return var(v.array, at_);
-    Exprs first;
-    for (const Axis& a : v.axes) {
-      if (!a.fixed && a.step != 1) refuse("has gaps in memory");
-      first.push_back(a.fixed ? a.fixed : a.first);
-    }
-    return load(v.array, first, at_);
+    const Expr first = first_in_memory(whole(it->second, at_), caller_);
+    if (!first) refuse("has gaps in memory");
+    return first;
   }
   if (callee_.variables.at(name).logical && assigned_.count(name))
     refuse("is a logical variable that is assigned there");
@@ -551,17 +546,12 @@ Expr Binding::passed_to_kernel(const Expr& e, const Variable& dummy, const Span&
   const bool place = e.as<Var>() || e.as<Load>();
   const auto it = place ? arrays_.find(written_name(e)) : arrays_.end();
   if (!dummy.array || it == arrays_.end()) return expr(e);
-  const View& v = it->second;
-  Exprs first;
-  for (const Axis& a : v.axes) {
-    if (!a.fixed && a.step != 1)
-      fail("unsupported", at,
-           "`{}`, which a function of its own gets as `{}`, has gaps in memory here", it->first,
-           dummy.name);
-    first.push_back(a.fixed ? a.fixed : a.first);
-  }
-  if (e.as<Load>()) return expr(e);
-  return v.whole ? var(v.array, at) : load(v.array, first, at);
+  const Expr first = first_in_memory(whole(it->second, at), caller_);
+  if (!first)
+    fail("unsupported", at,
+         "`{}`, which a function of its own gets as `{}`, has gaps in memory here", it->first,
+         dummy.name);
+  return e.as<Load>() ? expr(e) : first;
 }
 
 Body Binding::body(const Body& b) const {

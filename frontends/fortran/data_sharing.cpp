@@ -266,6 +266,10 @@ class Sharing {
         a->value = rewrite(a->value, [&](const Expr& x) { return equal(x, a->to) ? part : x; });
         a->to = part;
       }
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->tag != "simd")
+        d->directive = renamed(*d->directive, [&](const std::string& name) {
+          return name == variable ? written_name(part) : name;
+        });
       for (auto* inner : bodies(s)) {
         *inner = std::make_shared<Body>(**inner);
         gather(**inner, variable, part, whole);
@@ -344,25 +348,16 @@ class Sharing {
       return;
     constexpr std::int64_t kFew = 1024;
     std::int64_t elements = 1;
-    Exprs index;
     for (const Bounds& b : v.bounds) {
       const auto first = as_int(first_of(b)), last = b.upper ? as_int(b.upper) : std::nullopt;
       if (!first || !last) return;
       elements *= std::max<std::int64_t>(0, *last - *first + 1);
-      index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
     }
     if (elements > kFew) return;
+    const Exprs index = axes(v);
     const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
-    Statement s{v.at, Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none}};
-    for (std::size_t i = 0; i < index.size(); ++i) {  // the first axis innermost
-      Do d;
-      d.variable = written_name(index[i]);
-      d.from = first_of(v.bounds[i]);
-      d.to = v.bounds[i].upper;
-      d.body = std::make_shared<Body>(Body{std::move(s)});
-      s = {v.at, std::move(d)};
-    }
-    body.insert(body.begin(), std::move(s));
+    const Expr all = v.array ? load(name, index, v.at) : var(name, v.at);
+    body.insert(body.begin(), over_all(v, index, {v.at, Assignment{all, none}}));
   }
 
   /// How many expressions and loops name each variable.
@@ -403,7 +398,11 @@ class Sharing {
     const auto it = r_.variables.find(name);
     if (it == r_.variables.end() || !assigns(body, name)) return;
     const Variable v = it->second;
-    if (v.array || v.character || v.logical || !is_set_before_use(body, name))
+    const bool known = std::all_of(v.bounds.begin(), v.bounds.end(),
+                                   [](const Bounds& b) { return static_cast<bool>(b.upper); });
+    const bool set = v.array ? known && is_set_first(body, name) && !is_asked_by_data(body, name)
+                             : is_set_before_use(body, name);
+    if (v.character || (v.logical && v.dummy) || !set)
       fail("unsupported", x.at,
            "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
            name);
@@ -412,12 +411,38 @@ class Sharing {
     rename_in(body, {{name, own}});
   }
 
+  /// All of the variable `from`, which is like `v`, to `to`.
+  Statement moved(const Variable& v, const std::string& to, const std::string& from,
+                  const Span& at) {
+    if (!v.array) return {at, Assignment{var(to, at), var(from, at)}};
+    const Exprs index = axes(v);
+    return over_all(v, index, {at, Assignment{load(to, index, at), load(from, index, at)}});
+  }
+  Exprs axes(const Variable& v) {
+    Exprs index;
+    for (std::size_t i = 0; i < v.bounds.size(); ++i)
+      index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
+    return index;
+  }
+  /// A statement for all elements, the first axis innermost.
+  static Statement over_all(const Variable& v, const Exprs& index, Statement s) {
+    for (std::size_t i = 0; i < index.size(); ++i) {
+      Do d;
+      d.variable = written_name(index[i]);
+      d.from = first_of(v.bounds[i]);
+      d.to = v.bounds[i].upper;
+      d.body = std::make_shared<Body>(Body{std::move(s)});
+      s = {v.at, std::move(d)};
+    }
+    return s;
+  }
+
   /// Where the variable is used outside of the loop too, iterations have another one.
   void privatize(const std::string& name, const Directive& x, const std::vector<Do*>& nest,
                  Body& body, bool last) {
     const auto it = r_.variables.find(name);
     if (it == r_.variables.end() || !assigns(body, name)) return;
-    const Variable& v = it->second;
+    const Variable v = it->second;
     const bool outside =
         v.dummy || v.result || v.saved || v.host || mentions(r_.body, name) > mentions(body, name);
     if (!outside) return begin(name, body);
@@ -427,7 +452,6 @@ class Sharing {
            name, what);
     };
     if (v.logical && v.dummy) refuse("a logical argument");
-    if (v.array && last) refuse("an array");
     for (const Bounds& b : v.bounds)
       if (!b.upper) refuse("whose size is assumed");
     const std::string new_name = fresh_name(r_, name);
@@ -450,7 +474,7 @@ class Sharing {
       at_last.push_back(Expr(Compare{CompareOp::Eq, var(d->variable, x.at), end}, x.at));
     }
     Body keep;
-    keep.push_back({x.at, Assignment{var(name, x.at), var(new_name, x.at)}});
+    keep.push_back(moved(v, name, new_name, x.at));
     Choice c;
     c.arms.push_back({conjunction(at_last), std::make_shared<Body>(std::move(keep))});
     body.push_back({x.at, std::move(c)});

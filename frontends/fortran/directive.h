@@ -11,7 +11,8 @@ namespace moonloop::fortran {
 /// what it computes.
 struct WithoutEffect {
   Span at;
-  std::string clause;  // empty: the whole directive
+  std::string clause;   // empty: the whole directive
+  bool orders = false;  // because of the clause, the whole directive
 };
 /// The demands of a directive of OpenMP or OpenACC, or of IVDEP, on the loop below it.
 struct Directive {
@@ -29,8 +30,10 @@ struct Directive {
   std::vector<std::string> per_thread;
   /// IVDEP: dependences that the source does not show do not exist.
   bool claims = false;
-  bool symbolic = false;  // then these include distances that arguments give
-  bool orphaned = false;  // the region that shares the loop is not in the routine
+  bool symbolic = false;    // then these include distances that arguments give
+  bool in_order = false;    // a clause keeps the iterations in order
+  bool kept_apart = false;  // statements inside run for one thread at a time: nothing is trusted
+  bool orphaned = false;    // the region that shares the loop is not in the routine
   std::vector<WithoutEffect> without_effect;
 };
 

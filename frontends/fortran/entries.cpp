@@ -156,12 +156,13 @@ void refuse_shared(const Routine& r, const Body& whole, const std::vector<EntryP
 }
 
 /// Arguments that only other entries have, and ours about them.
-void drop_others(Routine& r, const std::vector<EntryPoint>& all, std::size_t own) {
+void drop_others(Routine& r, const std::vector<EntryPoint>& all, std::size_t own,
+                 const std::string& way) {
   const std::set<std::string> used = with_bounds(names_of(r.body), r);
   std::set<std::string> gone;
   for (const auto& [name, v] : r.variables) {
     if (!v.dummy || v.outer || v.result || is_ours(v)) continue;
-    if (all[own].arguments.contains(declared_name(v))) continue;
+    if (all[own].arguments.contains(declared_name(v)) || name == way) continue;
     if (used.contains(name))
       fail("unsupported", v.at,
            "`{}`, which is not an argument of `{}` and which its statements may use, is not "
@@ -189,12 +190,19 @@ void drop_others(Routine& r, const std::vector<EntryPoint>& all, std::size_t own
 
 }  // namespace
 
-void begin_at(Routine& r, const std::vector<EntryPoint>& all, std::size_t own) {
+void begin_at(Routine& r, const std::vector<EntryPoint>& all, std::size_t own,
+              const std::string& way) {
   const Body whole = r.body;
   r.body = reached(whole, all.at(own).label);
+  if (!way.empty() && !all[own].has_alternates && names_of(r.body).contains(way))
+    fail(
+        "unsupported", r.at,
+        "`{}` reaches a `return` to another of the caller's labels, of which it has none, which is "
+        "not supported in Fortran kernels",
+        all[own].name);
   refuse_shared(r, whole, all, own);
   share_result(r, all, own);
-  drop_others(r, all, own);
+  drop_others(r, all, own, way);
 }
 
 }  // namespace moonloop::fortran

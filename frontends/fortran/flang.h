@@ -88,6 +88,14 @@ void check_standalone(const fp::OpenACCStandaloneConstruct& x, const Places& pla
 /// that is legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
+/// An assignment below `!$acc atomic`, and whether it is an update.
+struct AtomicStep {
+  const fp::Statement<fp::AssignmentStmt>* statement;
+  bool update;
+};
+std::vector<AtomicStep> steps_of(const fp::OpenACCAtomicConstruct& x);
+/// Whether `of` is the value or in the range of a `case`; `texts`: they are compared as texts.
+Expr within(const Expr& of, bool texts, const fp::CaseValueRange& range, const Span& at);
 /// `skip_output`: `print` and `write` are left out, else unsupported. `routine` has its own
 /// variables; it gets more of them where statements need them, and directives without effect.
 /// `procedures`: those that it may call.

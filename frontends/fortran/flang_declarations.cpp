@@ -634,7 +634,8 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
 const SomeExpr* associated_value(const sem::Symbol& symbol) {
   const auto* details = symbol.GetUltimate().detailsIf<sem::AssocEntityDetails>();
   const SomeExpr* e = details && details->expr() ? &*details->expr() : nullptr;
-  if (!e || e->Rank() > 0 || ev::ExtractDataRef(*e)) return nullptr;
+  // A part of a complex variable is a place, too.
+  if (!e || e->Rank() > 0 || ev::ExtractDataRef(*e, true, true)) return nullptr;
   const auto type = e->GetType();
   if (!type || !numeric_type(*type)) return nullptr;
   const auto all = ev::CollectSymbols(*e);

@@ -26,14 +26,27 @@ std::string variable(const Object& o, const Span& at, const char* clause) {
   return name->symbol ? variable_name(*name->symbol) : name->ToString();
 }
 
+/// The loop has one order of its iterations, because of a clause.
+void keep_order(Directive& d, const Span& at) {
+  d.in_order = true;
+  d.without_effect.push_back({at, {}, true});
+}
+void name_order(Directive& d, const std::string& clause) {
+  for (WithoutEffect& w : d.without_effect)
+    if (w.orders && w.clause.empty()) w.clause = clause;
+}
+
 // ---- OpenMP.
 
-/// `+`, `*`, `min` or `max`; empty for others.
+/// `+`, `*`, `min` or `max`; empty for others. What `-` puts together is added up.
 std::string operation(const fp::OmpReductionIdentifier& id) {
   using Op = fp::DefinedOperator::IntrinsicOperator;
   if (const auto* o = std::get_if<fp::DefinedOperator>(&id.u)) {
     const auto* known = std::get_if<Op>(&o->u);
-    return !known ? "" : *known == Op::Add ? "+" : *known == Op::Multiply ? "*" : "";
+    return !known                                        ? ""
+           : *known == Op::Add || *known == Op::Subtract ? "+"
+           : *known == Op::Multiply                      ? "*"
+                                                         : "";
   }
   const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(id.u).u);
   const std::string text = name ? name->ToString() : "";
@@ -45,7 +58,7 @@ void reduction(const fp::OmpReductionClause& r, const Span& at, Directive& d) {
   if (const auto& modifiers = std::get<0>(r.t))
     for (const auto& m : *modifiers)
       if (const auto* id = std::get_if<fp::OmpReductionIdentifier>(&m.u)) op = operation(*id);
-  if (op.empty()) unsupported(at, "this reduction");
+  if (op.empty()) return keep_order(d, at);
   for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(r.t).v)
     d.reductions.push_back({op, variable(o, at, "a reduction into")});
 }
@@ -81,6 +94,12 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                    if (std::get<Kind>(x.v.t) != Kind::Static || std::get<2>(x.v.t)) unheeded();
                  },
                  [&](const fp::OmpClause::If&) { unheeded(); },
+                 [&](const fp::OmpClause::Device&) { unheeded(); },
+                 [&](const fp::OmpClause::Nontemporal&) { unheeded(); },
+                 [&](const fp::OmpClause::Bind&) {},
+                 [&](const fp::OmpClause::Order&) {},
+                 [&](const fp::OmpClause::Ordered&) { keep_order(d, at); },
+                 [&](const fp::OmpClause::Copyprivate&) {},  // there is one variable
                  [&](const fp::OmpClause::NumThreads&) { unheeded(); },
                  [&](const fp::OmpClause::NumTeams&) { unheeded(); },
                  [&](const fp::OmpClause::ThreadLimit&) { unheeded(); },
@@ -92,6 +111,7 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                    unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
                  }},
              c.u);
+  name_order(d, c.source.ToString());
 }
 
 // ---- OpenACC.
@@ -104,7 +124,7 @@ void reduction(const fp::AccObjectListWithReduction& r, const Span& at, Directiv
                            : op == Op::Max      ? "max"
                            : op == Op::Min      ? "min"
                                                 : "";
-  if (name.empty()) unsupported(at, "this reduction");
+  if (name.empty()) return keep_order(d, at);
   for (const fp::AccObject& o : std::get<fp::AccObjectList>(r.t).v)
     d.reductions.push_back({name, variable(o, at, "a reduction into")});
 }
@@ -143,6 +163,13 @@ void clause(const fp::AccClause& c, const Places& places, Directive& d) {
           },
           [](const Clause::Wait&) {},  // the host waits anyway
           [&](const Clause::Async&) { unheeded(); },
+          [&](const Clause::If&) { unheeded(); },
+          [&](const Clause::Self&) { unheeded(); },
+          [&](const Clause::DeviceType&) { unheeded(); },
+          [&](const Clause::Tile& x) {
+            d.loops = static_cast<int>(x.v.v.size());
+            unheeded();
+          },
           [&](const Clause::NumGangs&) { unheeded(); },
           [&](const Clause::NumWorkers&) { unheeded(); },
           [&](const Clause::VectorLength&) { unheeded(); },
@@ -150,6 +177,7 @@ void clause(const fp::AccClause& c, const Places& places, Directive& d) {
             unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
           }},
       c.u);
+  name_order(d, c.source.ToString());
 }
 
 Directive openacc(const fp::AccClauseList& clauses, const Span& at, const Places& places) {
@@ -158,6 +186,7 @@ Directive openacc(const fp::AccClauseList& clauses, const Span& at, const Places
   d.tag = "g";
   for (const fp::AccClause& c : clauses.v) clause(c, places, d);
   if (!d.tag.empty() && !d.reductions.empty()) d.tag = "par";  // groups share none
+  if (d.in_order) d.tag.clear();
   return d;
 }
 
@@ -169,8 +198,10 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
   switch (x.DirId()) {
     case llvm::omp::Directive::OMPD_do:
     case llvm::omp::Directive::OMPD_do_simd:
+    case llvm::omp::Directive::OMPD_loop:
     case llvm::omp::Directive::OMPD_parallel_do:
-    case llvm::omp::Directive::OMPD_parallel_do_simd: d.tag = "par"; break;
+    case llvm::omp::Directive::OMPD_parallel_do_simd:
+    case llvm::omp::Directive::OMPD_parallel_loop: d.tag = "par"; break;
     case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
     case llvm::omp::Directive::OMPD_distribute:
     case llvm::omp::Directive::OMPD_distribute_simd:
@@ -180,6 +211,10 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
     case llvm::omp::Directive::OMPD_teams_distribute_simd:
     case llvm::omp::Directive::OMPD_teams_distribute_parallel_do:
     case llvm::omp::Directive::OMPD_teams_distribute_parallel_do_simd:
+    case llvm::omp::Directive::OMPD_teams_loop:
+    case llvm::omp::Directive::OMPD_target_loop:
+    case llvm::omp::Directive::OMPD_target_parallel_loop:
+    case llvm::omp::Directive::OMPD_target_teams_loop:
     case llvm::omp::Directive::OMPD_target_simd:
     case llvm::omp::Directive::OMPD_target_parallel_do:
     case llvm::omp::Directive::OMPD_target_parallel_do_simd:
@@ -191,6 +226,9 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
   if (d.tag == "g" && !d.reductions.empty()) d.tag = "par";  // groups share none
+  if (d.in_order) d.tag.clear();
+  // It says how far the iterations are apart that depend on each other.
+  d.claims = d.lanes > 0 && d.tag == "simd";
   return d;
 }
 
@@ -201,6 +239,8 @@ Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& plac
     case llvm::omp::Directive::OMPD_parallel:
     case llvm::omp::Directive::OMPD_single:
     case llvm::omp::Directive::OMPD_master:
+    case llvm::omp::Directive::OMPD_masked:
+    case llvm::omp::Directive::OMPD_ordered:
     case llvm::omp::Directive::OMPD_target:
     case llvm::omp::Directive::OMPD_teams:
     case llvm::omp::Directive::OMPD_target_teams:
@@ -222,7 +262,6 @@ Directive read_region(const fp::AccBeginBlockDirective& x, const Places& places)
   if (std::get<fp::AccBlockDirective>(x.t).v == llvm::acc::Directive::ACCD_host_data)
     unsupported(d.at, "`host_data` of OpenACC");
   for (const fp::AccClause& c : std::get<fp::AccClauseList>(x.t).v) clause(c, places, d);
-  if (!d.reductions.empty()) unsupported(d.at, "`reduction` of a region of OpenACC");
   return d;
 }
 
@@ -248,19 +287,38 @@ void check_standalone(const fp::OpenACCStandaloneConstruct& x, const Places& pla
 
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places) {
   for (const fp::OmpClause& c : x.Clauses().v)
-    if (!std::holds_alternative<fp::OmpClause::Nowait>(c.u))
+    if (!std::holds_alternative<fp::OmpClause::Nowait>(c.u) &&
+        !std::holds_alternative<fp::OmpClause::Copyprivate>(c.u))
       unsupported(places.of(c.source), fmt::format("the clause `{}`", c.source.ToString()));
 }
 
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places) {
   const Span at = places.of(x.source);
+  Directive d = openacc(std::get<fp::AccClauseList>(x.t), at, places);
   if (std::get<fp::AccCombinedDirective>(x.t).v == llvm::acc::Directive::ACCD_serial_loop)
-    unsupported(at, "`serial loop` of OpenACC", "leave the directive out");
-  return openacc(std::get<fp::AccClauseList>(x.t), at, places);
+    d.tag.clear();
+  return d;
 }
 
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places) {
   return openacc(std::get<fp::AccClauseList>(x.t), places.of(x.source), places);
+}
+
+std::vector<AtomicStep> steps_of(const fp::OpenACCAtomicConstruct& x) {
+  using Assigned = fp::Statement<fp::AssignmentStmt>;
+  return std::visit(Fortran::common::visitors{
+                        [](const fp::AccAtomicCapture& c) {
+                          return std::vector<AtomicStep>{
+                              {&std::get<fp::AccAtomicCapture::Stmt1>(c.t).v, false},
+                              {&std::get<fp::AccAtomicCapture::Stmt2>(c.t).v, false}};
+                        },
+                        [](const fp::AccAtomicUpdate& u) {
+                          return std::vector<AtomicStep>{{&std::get<Assigned>(u.t), true}};
+                        },
+                        [](const auto& other) {
+                          return std::vector<AtomicStep>{{&std::get<Assigned>(other.t), false}};
+                        }},
+                    x.u);
 }
 
 }  // namespace moonloop::fortran

@@ -52,6 +52,8 @@ class Units {
         module(m->value());
       else if (const auto* p = std::get_if<Fortran::common::Indirection<fp::MainProgram>>(&u.u))
         main_program(p->value());
+      else if (const auto* s = std::get_if<Fortran::common::Indirection<fp::Submodule>>(&u.u))
+        submodule(s->value());
       else
         subprogram(u.u, "");
     }
@@ -77,6 +79,37 @@ class Units {
     inner(std::get<std::optional<fp::InternalSubprogramPart>>(p.t), "");
     home_ = {};
     around_ = around;
+  }
+
+  /// Other files' objects know its procedures by names that no interface can have.
+  void submodule(const fp::Submodule& m) {
+    if (elsewhere_) return;
+    const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
+    if (!part) return;
+    const auto leave_out = [&](const fp::Name& name) {
+      Routine r;
+      r.name = fp::ToLowerCaseLetters(name.ToString());
+      r.at = places_.of(name.source);
+      guard(r, [&] { unsupported(r.at, "a procedure of a submodule"); });
+      routines_.push_back(std::move(r));
+    };
+    using Fortran::common::Indirection;
+    for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
+      std::visit(
+          Fortran::common::visitors{
+              [&](const Indirection<fp::SubroutineSubprogram>& x) {
+                const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(x.value().t);
+                leave_out(std::get<fp::Name>(head.statement.t));
+              },
+              [&](const Indirection<fp::FunctionSubprogram>& x) {
+                const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(x.value().t);
+                leave_out(std::get<fp::Name>(head.statement.t));
+              },
+              [&](const Indirection<fp::SeparateModuleSubprogram>& x) {
+                leave_out(std::get<fp::Statement<fp::MpSubprogramStmt>>(x.value().t).statement.v);
+              },
+              [](const auto&) {}},
+          s.u);
   }
 
   void inner(const std::optional<fp::InternalSubprogramPart>& part, const std::string& host) {
@@ -288,9 +321,12 @@ class Units {
       const auto* d =
           n.symbol ? n.symbol->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
       if (!d && !out.empty()) return;  // Flang has found errors
-      EntryPoint p{n.ToString(), label, {}, {}};
+      EntryPoint p{n.ToString(), label, {}, {}, false};
       for (const sem::Symbol* a : d ? d->dummyArgs() : std::vector<sem::Symbol*>{})
-        if (a) p.arguments.insert(a->name().ToString());
+        if (a)
+          p.arguments.insert(a->name().ToString());
+        else
+          p.has_alternates = true;
       if (d && d->isFunction()) p.result = d->result().name().ToString();
       points.push_back(std::move(p));
       out.push_back(&n);
@@ -334,7 +370,8 @@ class Units {
       }
     };
     attempt([&] { read_declarations(scope, places_, r); });
-    const std::string alternate = alternate_return(details, scope, r);
+    const std::string way = alternate_return(details, scope, points, r);
+    const std::string alternate = points[own].has_alternates ? way : "";
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
                          procedures_, r);
@@ -347,8 +384,9 @@ class Units {
                       fmt::format("`{}`, which Fortran keeps, in a routine with `entry`", name));
         if (std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
           unsupported(at, "`entry` in a routine that contains others");
-        begin_at(r, points, own);
+        if (errors.empty()) begin_at(r, points, own, way);
       });
+    if (!way.empty() && alternate.empty()) r.variables.erase(way);
     if (!alternate.empty())
       r.body.insert(r.body.begin(), {at, Assignment{var(alternate, at), lit(0)}});
     attempt([&] { share_storage(r); });
@@ -416,8 +454,10 @@ class Units {
   }
 
   /// The argument that says which of the caller's labels is next; empty where there are none.
+  /// Other entries' `return` may need one where this one has none.
   static std::string alternate_return(const sem::SubprogramDetails& details,
-                                      const sem::Scope& scope, Routine& r) {
+                                      const sem::Scope& scope,
+                                      const std::vector<EntryPoint>& points, Routine& r) {
     Variable v;
     int before = 0;
     for (const sem::Symbol* dummy : details.dummyArgs())
@@ -425,7 +465,9 @@ class Units {
         ++before;
       else
         v.alternates.push_back(before);
-    if (v.alternates.empty()) return {};
+    if (std::none_of(points.begin(), points.end(), [](const auto& p) { return p.has_alternates; }))
+      return {};
+    if (v.alternates.empty()) v.alternates.push_back(-1);
     v.name = "alternate";
     while (r.variables.count(v.name) || scope.FindSymbol(fp::CharBlock{v.name})) v.name += "_";
     v.at = r.at;
@@ -623,7 +665,7 @@ class Analysis {
 
   static Fortran::common::LangOptions language() {
     Fortran::common::LangOptions out;
-    out.OpenMPVersion = 52;
+    out.OpenMPVersion = 51;  // the last one with `reduction(-: x)`
     return out;
   }
 

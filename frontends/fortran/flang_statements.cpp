@@ -177,9 +177,7 @@ class Reader {
               if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) {
-              out.push_back({at, Jump{x.value().v}});
-            },
+            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
@@ -566,9 +564,11 @@ class Reader {
       return updated_at_once(*atomic, place, out);
     if (const auto* region = std::get_if<fp::OmpBlockConstruct>(&x.u))
       return openmp_block(*region, out);
-    if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u))
+    if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u)) {
+      if (std::holds_alternative<fp::OpenMPFlushConstruct>(alone->u)) return;  // memory is one
       if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u))
         return check_standalone(simple->v, places_);
+    }
     if (const auto* sections = std::get_if<fp::OpenMPSectionsConstruct>(&x.u))
       return in_sequence(*sections, out);
     if (const auto* critical = std::get_if<fp::OpenMPCriticalConstruct>(&x.u))
@@ -579,6 +579,8 @@ class Reader {
     d.orphaned = regions_ == 0 && needs_region(construct->BeginDir().DirId());
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
     directed(std::move(d), construct->GetNestedLoop(), out);
+    if (const Span at = asks_who_runs({out.back()}))
+      unsupported(at, "a question for the number of a thread");
     for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
   }
 
@@ -587,12 +589,10 @@ class Reader {
     const Directive d = read_region(x.BeginDir(), places_);
     note_unheeded(d);
     if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
-    if (!d.reductions.empty() || !d.lastprivates.empty())
-      unsupported(d.at, "`sections` with `reduction` or `lastprivate`");
     Body inside;
     for (const fp::OpenMPConstruct& c : std::get<std::list<fp::OpenMPConstruct>>(x.t))
       append(block(std::get<fp::Block>(std::get<fp::OpenMPSectionConstruct>(c.u).t), d.at), inside);
-    keep_firstprivate(d, inside);
+    keep_firstprivate(d, routine_, inside);
     append(std::move(inside), out);
   }
 
@@ -609,18 +609,23 @@ class Reader {
     Body inside = block(std::get<fp::Block>(x.t), d.at);
     --regions_;
     region_reductions_ = around;
-    keep_firstprivate(d, inside);
+    finish_region(d, inside);
+    if (const Span at = asks_who_runs(inside))
+      unsupported(at, "a question for the number of a thread");
+    append(std::move(inside), out);
+  }
+
+  /// What the clauses of a region about variables mean for its statements.
+  void finish_region(const Directive& d, Body& inside) {
+    keep_firstprivate(d, routine_, inside);
     check_private(d);
-    share_privates(d, inside);
+    share_privates(routine_, d, inside);
     for (const Directive::Reduction& r : d.reductions)
       if (const Span at = assigned_alone(inside, r.variable))
         unsupported(at,
                     fmt::format("`{}`, which `reduction` names, assigned outside of a loop that "
                                 "threads share",
                                 r.variable));
-    if (const Span at = asks_who_runs(inside))
-      unsupported(at, "a question for the number of a thread");
-    out.insert(out.end(), inside.begin(), inside.end());
   }
 
   void openacc(const fp::OpenACCConstruct& x, Body& out) {
@@ -632,9 +637,13 @@ class Reader {
     }
     if (const auto* c = std::get_if<fp::OpenACCLoopConstruct>(&x.u)) {
       const auto& begin = std::get<fp::AccBeginLoopDirective>(c->t);
-      return directed(read_directive(begin, places_),
-                      loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
+      directed(read_directive(begin, places_),
+               loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
+      for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
+      return;
     }
+    if (const auto* atomic = std::get_if<fp::OpenACCAtomicConstruct>(&x.u))
+      return updated_at_once(*atomic, out);
     if (std::holds_alternative<fp::OpenACCWaitConstruct>(x.u)) return;  // the host waits anyway
     if (const auto* alone = std::get_if<fp::OpenACCStandaloneConstruct>(&x.u))
       return check_standalone(*alone, places_);
@@ -642,9 +651,11 @@ class Reader {
       const auto& begin = std::get<fp::AccBeginBlockDirective>(b->t);
       const Directive d = read_region(begin, places_);
       note_unheeded(d);
+      const auto around = region_reductions_;
+      region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
       Body inside = block(std::get<fp::Block>(b->t), d.at);
-      keep_firstprivate(d, inside);
-      share_privates(d, inside);
+      region_reductions_ = around;
+      finish_region(d, inside);
       return append(std::move(inside), out);
     }
     unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
@@ -665,22 +676,40 @@ class Reader {
     note_unheeded(d);
     check_private(d);
     if (!inside) unsupported(d.at, "a directive without a loop below it");
+    const bool around = std::exchange(kept_apart_, false);
     loop(*inside, out);
+    d.kept_apart = kept_apart_;
+    kept_apart_ = kept_apart_ || around;
     auto* made = std::get_if<Do>(&out.back().what);
     if (!made) unsupported(d.at, "a directive above `do concurrent`");
     if (!d.tag.empty()) made->directive = std::make_shared<const Directive>(std::move(d));
   }
 
+  /// An update of one variable is atomic; a read and a write, and what a capture does, are in
+  /// order, which a loop around them has to leave them in.
   void updated_at_once(const fp::OpenMPAtomicConstruct& x, const Span& at, Body& out) {
-    if (x.IsCapture() || x.IsCompare() || x.GetKind() != llvm::omp::Clause::OMPC_update)
-      unsupported(at, "an atomic directive that is not an update");
-    const Body inside = block(std::get<fp::Block>(x.t), at);
-    for (Statement s : inside) {
+    const bool update =
+        !x.IsCapture() && !x.IsCompare() && x.GetKind() == llvm::omp::Clause::OMPC_update;
+    at_once(block(std::get<fp::Block>(x.t), at), update, at, out);
+  }
+
+  void updated_at_once(const fp::OpenACCAtomicConstruct& x, Body& out) {
+    for (const AtomicStep& step : steps_of(x)) {
+      const Span at = places_.of(step.statement->source);
+      Body body;
+      assignment(step.statement->statement, at, body);
+      at_once(std::move(body), step.update, at, out);
+    }
+  }
+
+  void at_once(Body body, bool update, const Span& at, Body& out) {
+    for (Statement& s : body) {
       auto* a = std::get_if<Assignment>(&s.what);
-      if (!a) unsupported(at, "an atomic directive above this statement");
-      a->atomic = true;
+      if (update && !a) unsupported(at, "an atomic directive above this statement");
+      if (update) a->atomic = true;
       out.push_back(std::move(s));
     }
+    kept_apart_ = kept_apart_ || !update;
   }
 
   /// Updates of one variable each are atomic; other statements are in order.
@@ -688,6 +717,7 @@ class Reader {
     for (Statement s : block(std::get<fp::Block>(x.t), at)) {
       auto* a = std::get_if<Assignment>(&s.what);
       if (a) a->atomic = a->atomic || !update_of(*a).empty();
+      kept_apart_ = kept_apart_ || !a || !a->atomic;
       out.push_back(std::move(s));
     }
   }
@@ -726,27 +756,7 @@ class Reader {
     mark(std::get<fp::Statement<fp::EndSelectStmt>>(x.t), out);
   }
 
-  Expr within(const Expr& of, bool texts, const fp::CaseValueRange& range, const Span& at) const {
-    const auto test = [&](CompareOp op, const fp::CaseValue& v) {
-      const Expr limit = value(v.thing.thing.value(), at);
-      if (texts) return compared_texts(op, of, limit, at);
-      if (!limit.as<BoolLit>()) return Expr(Compare{op, of, limit}, at);
-      return limit.as<BoolLit>()->value ? of : negation(of);
-    };
-    return std::visit(
-        Fortran::common::visitors{[&](const fp::CaseValue& v) { return test(CompareOp::Eq, v); },
-                                  [&](const fp::CaseValueRange::Range& r) {
-                                    Exprs both;
-                                    const auto& [lower, upper] = r.t;
-                                    if (lower) both.push_back(test(CompareOp::Ge, *lower));
-                                    if (upper) both.push_back(test(CompareOp::Le, *upper));
-                                    return conjunction(both);
-                                  }},
-        range.u);
-  }
-
-  // ---- What Fortran does.
-
+  /// What Fortran does.
   void output(OutputStatement s, const Span& at, Body& out) {
     formats_.need(s, at);
     Expr way;
@@ -770,8 +780,9 @@ class Reader {
   Formats formats_;
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
-  int regions_ = 0;                                      // of OpenMP around it
-  std::size_t entries_ = 0;                              // before it
+  bool kept_apart_ = false;  // statements of the loop run for one thread at a time
+  int regions_ = 0;          // of OpenMP around it
+  std::size_t entries_ = 0;  // before it
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ void warn_of_unheeded(const fortran::Routine& r, std::vector<FortranFile::Warnin
                    {"unused-directive",
                     (clauses ? fmt::format("the clause `{}`", first->clause)
                              : "this directive for compilers") +
-                        " has no effect" + rest,
+                        (first->orders ? " keeps the loop in order" : " has no effect") + rest,
                     {first->at, {}},
                     {},
                     "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"}});

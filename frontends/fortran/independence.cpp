@@ -118,7 +118,8 @@ class Settling {
  private:
   void settle(Do& loop) {
     Directive own = *loop.directive;
-    if (!runs_in_lanes(loop) || !share_scalars(loop, own)) {
+    const bool promised = own.lanes > 0;  // OpenMP's: it has its own clauses
+    if (!promised && (!runs_in_lanes(loop) || !share_scalars(loop, own))) {
       r_.without_effect.push_back({own.at, {}});
       loop.directive = nullptr;
       return;

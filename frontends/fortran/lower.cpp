@@ -42,7 +42,11 @@ class Lowering {
     recognize_inductions(r_);
     split_scalars(r_);
     forward_subscripts(r_);
-    if (counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
+    // Kernels count as those that they call.
+    const bool wide = std::any_of(callees_.begin(), callees_.end(), [](const auto& c) {
+      return c.second && c.second->meaning->index_type == Scalar::I64;
+    });
+    if (wide || counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)
       if (uses_.behind.count(v) || r_.variables.at(v).dummy || uses_.assigned.count(v))
@@ -116,12 +120,12 @@ class Lowering {
                : !v.lower_of.empty()   ? FortranRole::Lower
                : !v.entry_of.empty()   ? FortranRole::Entry
                : !v.present_of.empty() ? FortranRole::Present
-               : v.component           ? FortranRole::Component
                : v.result              ? FortranRole::Result
-               : v.character           ? FortranRole::Character
+               : v.character           ? FortranRole::Character  // also of a component
+               : v.component           ? FortranRole::Component
                                        : FortranRole::None;
     out.logical = v.logical;
-    out.text = v.text;
+    out.text = v.text || (v.result && v.character);  // a letter has no axes
     out.allocatable = v.allocatable;
     out.optional = v.optional;
     out.pointer = v.pointer_attributes;
@@ -375,7 +379,8 @@ class Lowering {
           fmt::join(over, ", "));
     auto axis = demanded_.inames.size() + demanded_.inside;
     // What each thread has of its own is common here, unless it is proved to be an iteration's.
-    const bool trusted = options_.directives == FortranDirectives::Use && x.per_thread.empty();
+    const bool trusted =
+        options_.directives == FortranDirectives::Use && x.per_thread.empty() && !x.kept_apart;
     std::vector<std::pair<std::string, std::string>> tags;  // by iname
     for (const std::string& i : demanded_.inames)
       tags.emplace_back(i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag);

@@ -1,6 +1,7 @@
 #include "frontends/fortran/regions.h"
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
@@ -64,39 +65,71 @@ std::shared_ptr<const Directive> renamed(
   return std::make_shared<const Directive>(std::move(out));
 }
 
-void share_privates(const Directive& region, Body& body) {
+namespace {
+
+/// The operation by which all statements that have the variable accumulate into it; empty where
+/// some do something else.
+std::string accumulation(const Body& body, const std::string& variable) {
+  std::string op;
+  bool only = true;
+  each(body, [&](Statement s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    if (a && written_name(a->to) == variable) {
+      const std::string own = update_of(*a);
+      only = only && !own.empty() && (op.empty() || op == own);
+      op = own;
+      return;
+    }
+    const auto* d = std::get_if<Do>(&s.what);
+    only = only && !(d && d->variable == variable);
+    expressions(s, [&](const Expr& e) { only = only && !(e && mentions(e, variable)); });
+  });
+  return only ? op : "";
+}
+
+}  // namespace
+
+void share_privates(const Routine& routine, const Directive& region, Body& body) {
   if (region.privates.empty()) return;
   for (Statement& s : body) {
     if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
       Directive own = *d->directive;
       for (const std::string& name : region.privates) {
         // Also where it is set only deeper inside, by loops that may have no iterations.
-        if (!flow_of(*d->body, name).used_unset && changed_in(*d->body).contains(name))
-          own.privates.push_back(name);
+        if (!changed_in(*d->body).contains(name)) continue;
+        if (!flow_of(*d->body, name).used_unset) own.privates.push_back(name);
+        // Each thread's part of a sum, which goes to the whole one after the loop.
+        else if (const auto v = routine.variables.find(name);
+                 v != routine.variables.end() && own.tag != "simd")
+          if (const std::string op = accumulation(*d->body, name); !op.empty()) {
+            if (own.tag == "g") own.tag = "par";  // groups share none
+            own.reductions.push_back({op, name});
+          }
       }
       d->directive = std::make_shared<const Directive>(std::move(own));
     }
-    for (auto* inner : bodies(s)) share_privates(region, **inner);
+    for (auto* inner : bodies(s)) share_privates(routine, region, **inner);
   }
 }
 
-void keep_firstprivate(const Directive& d, const Body& body) {
+void keep_firstprivate(const Directive& d, Routine& routine, Body& body) {
+  std::map<std::string, std::string> own;
+  Body before;
   for (const std::string& name : d.firstprivate) {
-    bool assigned = false;
-    each(body, [&](const Statement& s) {
-      const auto* a = std::get_if<Assignment>(&s.what);
-      const auto* loop = std::get_if<Do>(&s.what);
-      const auto* call = std::get_if<SubroutineCall>(&s.what);
-      if ((a && written_name(a->to) == name) || (loop && loop->variable == name)) assigned = true;
-      if (call)
-        for (const Expr& e : call->arguments)
-          if (const auto* v = e ? e.as<Var>() : nullptr; v && v->name == name) assigned = true;
-    });
-    if (assigned)
+    const auto it = routine.variables.find(name);
+    if (it == routine.variables.end() || !changed_in(body).contains(name)) continue;
+    if (it->second.character || it->second.box)
       fail("unsupported", d.at,
            "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
            name);
+    const std::string copy = fresh_name(routine, name);
+    routine.variables.emplace(copy, local_like(Variable(it->second), copy));
+    own.emplace(name, copy);
+    before.push_back({d.at, Assignment{var(copy, d.at), var(name, d.at)}});
   }
+  if (own.empty()) return;
+  rename_in(body, own);
+  body.insert(body.begin(), before.begin(), before.end());
 }
 
 std::string update_of(const Assignment& a) {

@@ -9,8 +9,9 @@ namespace moonloop::fortran {
 void share(const Directive::Reduction& r, Statement& s);
 
 /// A private variable of the region around is one of each loop with a directive that sets it before
-/// it uses it.
-void share_privates(const Directive& region, Body& body);
+/// it uses it; what such a loop only accumulates into is a reduction of it, as each thread has a
+/// part.
+void share_privates(const Routine& routine, const Directive& region, Body& body);
 
 /// An assignment of `variable` that is not in a loop with a directive.
 Span assigned_alone(const Body& body, const std::string& variable);
@@ -22,10 +23,9 @@ Span asks_who_runs(const Body& body);
 std::shared_ptr<const Directive> renamed(
     const Directive& d, const std::function<std::string(const std::string&)>& name);
 
-/// A variable that each thread has of its own, with the value from before, equals the common one
-/// where nothing assigns it; where something does, the two differ after the directive: that fails
-/// `unsupported`.
-void keep_firstprivate(const Directive& d, const Body& body);
+/// A variable that each thread has of its own, with the value from before: where something assigns
+/// it, `body` gets another one. Fails `unsupported` for characters.
+void keep_firstprivate(const Directive& d, Routine& routine, Body& body);
 
 /// Tells the directives of loops, whose region is not in the routine, of its arrays that they
 /// change.

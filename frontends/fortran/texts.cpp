@@ -294,9 +294,8 @@ void Expansion::put_letters(const Letters& to, const std::vector<Letters>& from,
   for (const Letters& l : from) {
     if (is_full()) return;
     const Expr n = least(l.length, index_sub(to.length, done));
-    for_letters(lit(1), n, out, at, [&](const Expr& k, Body& b) {
-      put(index_add({done, k}), letter(l, k, at), b);
-    });
+    for_letters(lit(1), n, out, at,
+                [&](const Expr& k, Body& b) { put(index_add({done, k}), letter(l, k, at), b); });
     done = index_add({done, l.length});
   }
   if (is_full()) return;
@@ -538,8 +537,10 @@ Expr Expansion::text_argument(const Expr& e, const Variable* dummy, Body& out, B
   const bool is_place = text_variable(e, r_) != nullptr;
   if (dummy && !dummy->text) {  // a letter, or an array of them
     if (dummy->array || !is_text(e, r_)) return e;
-    if (const auto text = as_text(e))
+    if (const auto text = as_text(e)) {
+      if (text->size() == 1) return e;
       return text_literal(text->empty() ? " " : text->substr(0, 1), at);
+    }
     const Letters l = in_one(letters_of(e, out, at), out, at);
     const Expr first = letter(l, lit(1), at);
     return is_place ? first : letters({first}, at);

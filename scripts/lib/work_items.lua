@@ -42,6 +42,26 @@ local function reductions_over(knl, loops, order)
   return out
 end
 
+-- The kernel where variables that a loop among `parallel` sets, and that something outside of it
+-- uses, are there once for all work-items.
+local function with_shared_results(knl, parallel)
+  for _, each in ipairs(knl.temporaries) do
+    local inside, outside = false, false
+    local uses = ("writes:%s or reads:%s"):format(each.name, each.name)
+    for _, instruction in ipairs(lp.find_instructions(knl, uses)) do
+      local here = false
+      for _, iname in ipairs(instruction.inames) do here = here or parallel[iname] end
+      outside = outside or not here
+      local writes = ("id:%s and writes:%s"):format(instruction.id, each.name)
+      inside = inside or here and #lp.find_instructions(knl, writes) > 0
+    end
+    if inside and outside then
+      knl = lp.attempt(lp.set_temporary_address_space, knl, each.name, "global") or knl
+    end
+  end
+  return knl
+end
+
 -- How many groups take turns at a loop whose length only the device knows.
 local kTurns = 256
 
@@ -207,6 +227,9 @@ local function work_items(knl, options)
   end
   local result, refusal = lp.attempt(scheduled, knl, rows)
   if not result and #reductions > 0 and rows > 1 then result = lp.attempt(scheduled, knl, 1) end
+  if not result and refusal.code == "own-copies" then
+    result = lp.attempt(scheduled, with_shared_results(knl, parallel), rows)
+  end
   if not result then error(refusal, 0) end
   return result
 end

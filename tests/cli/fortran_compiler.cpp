@@ -351,3 +351,65 @@ end subroutine
   CHECK(
       !has(tool("gen sweep.f90 --target opencl --quiet -t own.lua", f.str()).out, "get_group_id"));
 }
+
+TEST_CASE("fc: several files in one command use modules of each other, also by the same names") {
+  const Folder f;
+  f.write("kinds.f90", "module kinds\n  integer, parameter :: wp = 8\nend module\n");
+  for (const std::string n : {"1", "2"}) {
+    shell("mkdir -p d" + n, f.str());
+    f.write("d" + n + "/step.f90",
+            "subroutine step" + n +
+                "(n, u)\n  use kinds\n  integer, intent(in) :: n\n"
+                "  real(wp), intent(inout) :: u(n)\n  integer :: i\n  do i = 1, n\n"
+                "    u(i) = 2*u(i) + SHIFT\n  end do\nend subroutine\n");
+  }
+  f.write("main.f90",
+          "program main\n  real(8) :: u(3)\n  u = 1\n  call step1(3, u)\n  call step2(3, u)\n"
+          "  print *, u\nend program\n");
+  f.write("options", "-cpp '-DSHIFT=3' -O1\n");
+  const std::string files = " @options kinds.f90 d1/step.f90 d2/step.f90 main.f90";
+  REQUIRE(shell("gfortran" + files + " -o before", f.str()).status == 0);
+  REQUIRE(shell("rm -f kinds.mod", f.str()).status == 0);
+  const std::string fc = "fc --kernel step1 --kernel step2 -- gfortran";
+  const Outcome linked = tool(fc + files + " -o after", f.str());
+  REQUIRE_MESSAGE(linked.status == 0, linked.err);
+  CHECK(has(linked.err, "moonloop: d2/step.f90: step2"));
+  CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+  const Outcome objects = tool(
+      "fc --kernel step1 -- gfortran @options -flto -c kinds.f90 d1/step.f90 main.f90", f.str());
+  REQUIRE_MESSAGE(objects.status == 0, objects.err);
+  CHECK(has(symbols(f, "step.o"), "step1_of_c"));
+  CHECK(f.has("main.o"));
+  CHECK(tool(fc + " @options -fsyntax-only kinds.f90 d1/step.f90", f.str()).status == 0);
+  const Outcome text = tool(fc + " @options -E d1/step.f90", f.str());
+  CHECK(has(text.out, "2*u(i) + 3"));
+}
+
+TEST_CASE("fc: what directives do not do is said of the routines that are replaced") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine k(n, a, m)
+  integer, intent(in) :: n
+  integer, intent(inout) :: a(n), m
+  integer :: i
+  !$omp parallel do schedule(dynamic)
+  do i = 1, n
+    a(i) = a(i) + 1
+  end do
+end subroutine
+subroutine other(n, a, m)
+  integer, intent(in) :: n
+  integer, intent(inout) :: a(n), m
+  integer :: i
+  !$omp parallel do reduction(ieor: m)
+  do i = 1, n
+    m = ieor(m, a(i))
+  end do
+end subroutine
+)");
+  const Outcome one = tool("fc --kernel k -- gfortran -c k.f90", f.str());
+  CHECK(has(one.err, "warning: the clause `schedule(dynamic)` has no effect"));
+  CHECK(!has(one.err, "other"));
+  const Outcome two = tool("fc --kernel other -- gfortran -c k.f90", f.str());
+  CHECK(has(two.err, "warning: the clause `reduction(ieor: m)` keeps the loop in order"));
+  CHECK(tool("fc --quiet --kernel k -- gfortran -c k.f90", f.str()).err.empty());
+}

@@ -151,3 +151,250 @@ TEST_CASE("fortran: `noinline` belongs to a routine") {
   CHECK(run.err.find("`noinline` is neither in a routine nor on the line before one") !=
         std::string::npos);
 }
+
+TEST_CASE("fortran: functions that give arrays and letters, long names, rows for a function") {
+  const Folder f;
+  f.write("k.f90", R"(module values
+  implicit none
+  type pair
+    real(8) :: a_component_with_a_long_name(2)
+  end type
+  type(pair) :: a_variable_of_a_module_whose_name_is_as_long_as_that
+contains
+  function products(a, b) result(c)
+    real(8), intent(in) :: a(:), b(:)
+    real(8) :: c(size(a), size(b))
+    integer :: i, j
+    do j = 1, size(b)
+      do i = 1, size(a)
+        c(i, j) = a(i)*b(j)
+      end do
+    end do
+  end function
+  character function letter(n)
+    integer, intent(in) :: n
+    letter = achar(64 + n)
+  end function
+  !$moonloop noinline
+  subroutine twice(x)
+    real(8), intent(inout) :: x(:)
+    x = 2*x
+  end subroutine
+  !$moonloop noinline
+  logical function within(c, s)
+    character, intent(in) :: c
+    character(*), intent(in) :: s
+    within = index(s, c) > 0
+  end function
+  !$moonloop noinline
+  subroutine add(n, x, k)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    integer(8), intent(inout) :: k
+    integer(8) :: i
+    do i = 1, n
+      x(i) = x(i) + i
+    end do
+    k = k + n
+  end subroutine
+  subroutine rows(n, m, a, k, found)
+    integer, intent(in) :: n, m
+    real(8), intent(inout) :: a(n, m)
+    integer(8), intent(inout) :: k
+    logical, intent(out) :: found(2)
+    integer :: i
+    do i = 1, n
+      call twice(a(i, :))
+    end do
+    do i = 1, m
+      call twice(a(:, i))
+      call add(n, a(:, i), k)
+    end do
+    a(1, 1) = a(1, 1) + a_variable_of_a_module_whose_name_is_as_long_as_that% &
+              a_component_with_a_long_name(2)
+    found(1) = within('b', 'abc')
+    found(2) = within('x', 'abc')
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use values
+  real(8) :: a(2, 3)
+  integer(8) :: k
+  logical :: found(2)
+  a = 1
+  k = 0
+  a_variable_of_a_module_whose_name_is_as_long_as_that%a_component_with_a_long_name = 5
+  call rows(2, 3, a, k, found)
+  print *, a, k, found, letter(1), letter(26), products([1d0, 2d0], [3d0, 4d0, 5d0])
+end program
+)");
+  same_program(f, {"products", "letter", "rows"});
+}
+
+TEST_CASE("fortran: entries of which some have alternate returns") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine first(n, x, *)
+  integer n, i
+  real x(n)
+  if (n < 0) return 1
+  do i = 1, n
+    x(i) = x(i)*2
+  end do
+  return
+  entry second(n, x)
+  do i = 1, n
+    x(i) = x(i) + 1
+  end do
+end
+)");
+  f.write("main.f90", R"(program main
+  real x(3)
+  x = 1
+  call first(3, x, *9)
+  call second(2, x)
+  print *, x
+  call first(-1, x, *9)
+  stop
+9 print *, 'the other one'
+end program
+)");
+  same_program(f, {"first", "second"});
+}
+
+TEST_CASE("fortran: clauses and constructs of directives that run in order") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine clauses(n, x, h, s, e, v, last)
+  implicit none
+  integer, intent(in) :: n, x(n)
+  integer, intent(inout) :: h(4), e, v
+  real(8), intent(inout) :: s, last(2)
+  integer :: i, j, k, l(4)
+  real(8) :: part, t(2)
+  k = 3
+  !$omp parallel private(part, l) firstprivate(k)
+  k = k + 1
+  part = 0
+  l = 0
+  !$omp do
+  do i = 1, n
+    part = part + x(i)*k
+    l(x(i)) = l(x(i)) + 1
+  end do
+  !$omp end do
+  !$omp flush
+  !$omp critical
+  s = s + part
+  h = h + l
+  !$omp end critical
+  !$omp end parallel
+  !$omp parallel do lastprivate(t)
+  do i = 1, n
+    t(1) = x(i)
+    t(2) = i
+  end do
+  last = t
+  !$omp parallel do reduction(ieor: e) reduction(-: s)
+  do i = 1, n
+    e = ieor(e, x(i))
+    s = s - x(i)
+  end do
+  !$omp sections lastprivate(j) reduction(+: v)
+  j = 1
+  !$omp section
+  v = v + 2
+  j = 7
+  !$omp end sections
+  do i = 1, n
+    !$omp atomic capture
+    v = v + 1
+    j = v
+    !$omp end atomic
+    !$acc atomic update
+    h(x(i)) = h(x(i)) + j
+  end do
+  !$omp atomic write
+  last(2) = j
+  !$acc parallel reduction(+: s)
+  !$acc loop
+  do i = 1, n
+    s = s + x(i)
+  end do
+  !$acc end parallel
+  !$acc serial loop
+  do i = 2, n
+    last(1) = last(1)*0.5d0 + x(i)
+  end do
+  !$acc parallel loop tile(2, 2) if(n > 2)
+  do j = 1, 2
+    do i = 1, 2
+      h(2*(j - 1) + i) = h(2*(j - 1) + i)*2
+    end do
+  end do
+  !$omp target teams distribute reduction(+: s)
+  do j = 1, 2
+    !$omp parallel do reduction(+: s)
+    do i = 1, n
+      s = s + j*x(i)
+    end do
+  end do
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  integer :: h(4), e, v
+  real(8) :: s, last(2)
+  h = 0; e = 0; v = 0; s = 0; last = 0
+  call clauses(6, [1, 2, 2, 4, 4, 4], h, s, e, v, last)
+  print *, h, s, e, v, last
+end program
+)");
+  same_program(f);
+  const Outcome code = tool("gen k.f90 --target openmp --quiet", f.str());
+  REQUIRE_MESSAGE(code.status == 0, code.err);
+  CHECK(has(code.out, "reduction(+:part)"));
+  CHECK(tool("gen k.f90 --target cuda --quiet", f.str()).status == 0);
+}
+
+TEST_CASE("fortran: what runs for one thread at a time is not taken on trust") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine largest(n, x, most, place)
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(inout) :: most
+  integer, intent(inout) :: place
+  integer :: i
+  !$omp parallel do
+  do i = 1, n
+    !$omp critical
+    if (x(i) > most) then
+      most = x(i)
+      place = i
+    end if
+    !$omp end critical
+  end do
+end subroutine
+)");
+  const Outcome made = tool("gen k.f90 --directives use --target openmp", f.str());
+  CHECK(made.status == 1);
+  CHECK(has(made.err, "[races]"));
+}
+
+TEST_CASE("fortran: procedures of submodules are named as what is left out") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  interface
+    module subroutine work(x)
+      real, intent(inout) :: x
+    end subroutine
+  end interface
+end module
+submodule (m) of_m
+contains
+  module procedure work
+    x = 2*x
+  end procedure
+end submodule
+)");
+  CHECK(has(tool("gen k.f90", f.str()).err,
+            "a procedure of a submodule is not supported in Fortran kernels"));
+}

@@ -103,6 +103,58 @@ end program
   same_program(f, {"turn", "parts"});
 }
 
+TEST_CASE("fortran: letters that are components of arguments, and parts of complex numbers") {
+  const Folder f;
+  f.write("k.f90", R"(module records
+  implicit none
+  type one
+    character(3) :: id
+    character :: flag
+    real(8) :: x
+  end type
+contains
+  subroutine mark(r, c)
+    type(one), intent(inout) :: r(:)
+    type(one), intent(in) :: c
+    integer :: i
+    do i = 1, size(r)
+      if (r(i)%flag == c%flag) r(i)%x = r(i)%x + c%x
+      if (r(i)%id(1:1) == c%id(2:2)) r(i)%flag = 'y'
+    end do
+  end subroutine
+  real(8) function sizes(z)
+    complex(8), intent(in) :: z(:)
+    integer :: i
+    sizes = 0
+    do i = 1, size(z)
+      associate (re => z(i)%re, im => z(i)%im)
+        sizes = sizes + re*re + im
+      end associate
+    end do
+  end function
+end module
+)");
+  f.write("main.f90", R"(program main
+  use records
+  implicit none
+  type(one) :: r(3)
+  integer :: i
+  r = [one('abc', 'n', 1d0), one('bcd', 'm', 2d0), one('xyz', 'y', 3d0)]
+  do i = 1, 3
+    call mark(r, r(i))
+    call mark(r(3:1:-2), one('aab', 'q', 0.5d0))
+    print *, r
+  end do
+  print *, sizes([(1d0, 2d0), (3d0, -4d0)])
+end program
+)");
+  same_program(f, {"mark", "sizes"});
+  f.write("p.f90",
+          "subroutine p(z)\n  complex, intent(inout) :: z\n  associate (re => z%re)\n"
+          "    re = re + 1\n  end associate\nend subroutine\n");
+  CHECK(has(tool("gen p.f90", f.str()).err, "`re`, associated with a value"));
+}
+
 TEST_CASE("fortran: places of truth values, last places, and bits of arrays") {
   const Folder f;
   f.write("k.f90", R"(subroutine places(n, l, x, a, r, w)

@@ -74,16 +74,8 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("do concurrent (i = 1:n) local_init(a)\nb(i) = a(i)\nend do", "an array in `local_init`");
   refused("forall (i = 1:n) a(i) = sum([b(i), 2.0])",
           "an array that each iteration of `forall` makes");
-  refused("!$omp parallel do ordered\ndo i = 1, n\na(i) = 1\nend do", "the clause `ordered`");
-  refused("!$omp parallel do reduction(ieor: j)\ndo i = 1, n\nj = ieor(j, i)\nend do",
-          "this reduction");
-  refused("!$omp atomic read\nr = a(1)", "an atomic directive that is not an update");
   refused("!$omp task\nn = 1\n!$omp end task", "this directive of OpenMP");
-  refused("!$omp parallel firstprivate(n)\nn = 1\n!$omp end parallel",
-          "`firstprivate` of `n`, which is assigned there,");
   refused("!$acc host_data use_device(a)\nn = 1\n!$acc end host_data", "`host_data` of OpenACC");
-  refused("!$acc parallel loop tile(8)\ndo i = 1, n\na(i) = 1\nend do", "the clause `tile(8)`");
-  refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
   refused("stop n", "a code of `stop` that is not a constant");
   refused("assign 7 to n\n7 continue", "the statement `assign`");
 }

@@ -95,6 +95,14 @@ TEST_CASE("fortran: IVDEP that the dependences contradict is refused with two in
   }
 }
 
+TEST_CASE("fortran: safelen is a claim where an argument gives the distance") {
+  const std::string loop = "do i = 1 + k, n\n  y(i) = y(i - k) + 1\nend do\n";
+  CHECK(tags("!$omp simd safelen(4)\n" + loop) == "i_lane: simd");
+  CHECK(refusal("!$omp simd\n" + loop).code == "races");
+  test::same_as_gfortran(routine("!$omp simd safelen(4)\n" + loop),
+                         {{{"n", "21"}, {"k", "4"}}, {{"n", "9"}, {"k", "7"}}});
+}
+
 TEST_CASE("fortran: safelen is proved for as many iterations as it says") {
   const std::string loop = "do i = 5, n\n  y(i) = y(i - 4) + 1\nend do\n";
   CHECK(tags("!$omp simd safelen(4)\n" + loop) == "i_lane: simd");
