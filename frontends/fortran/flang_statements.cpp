@@ -756,7 +756,6 @@ class Reader {
     mark(std::get<fp::Statement<fp::EndSelectStmt>>(x.t), out);
   }
 
-  /// What Fortran does.
   void output(OutputStatement s, const Span& at, Body& out) {
     formats_.need(s, at);
     Expr way;
