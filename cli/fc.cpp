@@ -229,6 +229,7 @@ class Compiler {
     if (common_.own) one.own = std::make_shared<OwnSchedules>(*common_.own);
     FortranFile file;
     std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
+    if (!marked.empty() && !has_one_of(marked, one)) return std::nullopt;
     const std::vector<Kernel> all =
         load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
     note_unknown_knobs(path, *one.all_knobs);
@@ -264,6 +265,12 @@ class Compiler {
     return out;
   }
 
+  /// Whether the file has such a routine itself; an interface in it may have its name, too.
+  static bool has_one_of(const std::set<std::string>& names, const Common& file) {
+    const std::vector<FortranImport> all = load_imports(file);
+    return std::any_of(all.begin(), all.end(),
+                       [&](const FortranImport& i) { return names.count(i.name) > 0; });
+  }
   /// Another file of the build may have them.
   void note_unknown_knobs(const std::string& path, const Knobs& knobs) const {
     try {

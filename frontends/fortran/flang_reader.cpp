@@ -665,7 +665,7 @@ class Analysis {
 
   static Fortran::common::LangOptions language() {
     Fortran::common::LangOptions out;
-    out.OpenMPVersion = 51;  // the last one with `reduction(-: x)`
+    out.OpenMPVersion = 52;
     return out;
   }
 

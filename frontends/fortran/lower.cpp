@@ -42,11 +42,10 @@ class Lowering {
     recognize_inductions(r_);
     split_scalars(r_);
     forward_subscripts(r_);
-    // Kernels count as those that they call.
-    const bool wide = std::any_of(callees_.begin(), callees_.end(), [](const auto& c) {
-      return c.second && c.second->meaning->index_type == Scalar::I64;
-    });
-    if (wide || counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
+    bool wide = counts_in_64_bits(r_);  // a kernel counts as those that it calls
+    for (const auto& [name, callee] : callees_)
+      wide = wide || (callee && callee->meaning->index_type == Scalar::I64);
+    if (wide) k_.index_type = Scalar::I64;
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)
       if (uses_.behind.count(v) || r_.variables.at(v).dummy || uses_.assigned.count(v))

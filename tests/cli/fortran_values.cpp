@@ -137,11 +137,12 @@ end module
   f.write("main.f90", R"(program main
   use records
   implicit none
-  type(one) :: r(3)
+  type(one) :: r(3), c
   integer :: i
   r = [one('abc', 'n', 1d0), one('bcd', 'm', 2d0), one('xyz', 'y', 3d0)]
   do i = 1, 3
-    call mark(r, r(i))
+    c = r(i)
+    call mark(r, c)
     call mark(r(3:1:-2), one('aab', 'q', 0.5d0))
     print *, r
   end do
@@ -152,7 +153,8 @@ end program
   f.write("p.f90",
           "subroutine p(z)\n  complex, intent(inout) :: z\n  associate (re => z%re)\n"
           "    re = re + 1\n  end associate\nend subroutine\n");
-  CHECK(has(tool("gen p.f90", f.str()).err, "`re`, associated with a value"));
+  CHECK(has(tool("gen p.f90", f.str()).err,
+            "`re`, associated with `real(z)`, where the construct assigns `z`,"));
 }
 
 TEST_CASE("fortran: places of truth values, last places, and bits of arrays") {
@@ -215,6 +217,7 @@ contains
     integer :: i, t
     now => a
     next => b
+    nullify (other)
     do t = 1, steps
       do i = 2, n
         next(i) = now(i) + 0.5d0*now(i - 1)
@@ -306,6 +309,7 @@ end program
 
 TEST_CASE("fc: files of one command have modules for those behind them") {
   const Folder f;
+  REQUIRE(shell("mkdir a b", f.str()).status == 0);
   f.write("a/part.f90", "module base\n  real(8) :: scale = 3\nend module\n");
   f.write("b/part.f90",
           "module work\n  use base\ncontains\n  subroutine double(x)\n"

@@ -991,7 +991,7 @@ end subroutine
       case 1: return "merge(" + wide(0) + ", " + wide(0) + ", " + condition(0) + ")";
       case 2: return "max(" + wide(depth - 1) + ", " + wide(0) + ")";
       case 3: return "ishft(" + one_of({"1_8", "5_8"}) + ", modulo(" + integer(0) + ", 40))";
-      default: return "(leadz(" + wide(0) + ") + popcnt(" + one_of({"-1_8", "7_8"}) + ") + 0_8)";
+      default: return "(popcnt(" + one_of({"-1_8", "7_8"}) + ") + " + wide(0) + ")";
     }
   }
 
