@@ -1,5 +1,4 @@
 #pragma once
-#include <cstdint>
 #include <isl/aff.h>
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -21,6 +20,7 @@
 #include <isl/union_set.h>
 #include <isl/val.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

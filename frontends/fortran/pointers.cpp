@@ -387,8 +387,9 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out,
-                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
+    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
+      put(x, {{k.states[n]}, {}}, 0, to);
+    });
   }
 
   /// The same in `depth` constructs around.
@@ -558,8 +559,12 @@ class Resolution {
     const auto* of = c && !c->args.empty() ? c->args[0].as<Var>() : nullptr;
     if (of && pointers_.count(of->name)) {
       if (c->name == kAssociated) {
-        const auto it = s.find(of->name);
-        if (it == s.end() || !it->second.place) return Expr(BoolLit{false}, e.at());
+        for (const Expr& a : c->args) {
+          const auto* v = a.as<Var>();
+          const auto it = v ? s.find(v->name) : s.end();
+          const bool to_nothing = it == s.end() || !it->second.place;
+          if (v && pointers_.count(v->name) && to_nothing) return Expr(BoolLit{false}, e.at());
+        }
         if (c->args.size() == 1) return Expr(BoolLit{true}, e.at());
         return points_to(target_of(of->name, s, at).place, resolved(c->args[1], s, at), e.at());
       }

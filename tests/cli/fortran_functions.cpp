@@ -296,6 +296,7 @@ TEST_CASE("fortran: clauses and constructs of directives that run in order") {
   h = h + l
   !$omp end critical
   !$omp end parallel
+  t = 0
   !$omp parallel do lastprivate(t)
   do i = 1, n
     t(1) = x(i)
@@ -359,8 +360,7 @@ end program
   same_program(f);
   const Outcome code = tool("gen k.f90 --target openmp --quiet", f.str());
   REQUIRE_MESSAGE(code.status == 0, code.err);
-  CHECK(has(code.out, "reduction(+:part)"));
-  CHECK(tool("gen k.f90 --target cuda --quiet", f.str()).status == 0);
+  CHECK(has(code.out, "reduction(+:acc_i)"));
 }
 
 TEST_CASE("fortran: what runs for one thread at a time is not taken on trust") {

@@ -555,7 +555,8 @@ TEST_CASE("fortran: an array whose last axis has no bound is passed as a whole")
   CHECK(file.kernels[0].externals.count("dscal") == 1);
 }
 
-TEST_CASE("fortran: elements of arrays whose last axis begins elsewhere and has no end are passed on") {
+TEST_CASE(
+    "fortran: elements of arrays whose last axis begins elsewhere and has no end are passed on") {
   const FortranFile file = parse_fortran(
       test::fortran_source("subroutine norms(n, a, b, s)\ninteger, intent(in) :: n\n"
                            "real(8), intent(in) :: a(0:*), b(2:n, -1:*)\n"
