@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <isl/aff.h>
 #include <isl/ast.h>
 #include <isl/ast_build.h>
@@ -20,7 +21,6 @@
 #include <isl/union_set.h>
 #include <isl/val.h>
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -294,9 +294,8 @@ void Expansion::put_letters(const Letters& to, const std::vector<Letters>& from,
   for (const Letters& l : from) {
     if (is_full()) return;
     const Expr n = least(l.length, index_sub(to.length, done));
-    for_letters(lit(1), n, out, at, [&](const Expr& k, Body& b) {
-      put(index_add({done, k}), letter(l, k, at), b);
-    });
+    for_letters(lit(1), n, out, at,
+                [&](const Expr& k, Body& b) { put(index_add({done, k}), letter(l, k, at), b); });
     done = index_add({done, l.length});
   }
   if (is_full()) return;
