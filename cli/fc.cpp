@@ -229,9 +229,13 @@ class Compiler {
     if (common_.own) one.own = std::make_shared<OwnSchedules>(*common_.own);
     FortranFile file;
     std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
-    if (!marked.empty() && !has_one_of(marked, one)) return std::nullopt;
-    const std::vector<Kernel> all =
-        load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
+    std::vector<Kernel> all;
+    try {
+      all = load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
+    } catch (const Error&) {
+      if (one.kernels.empty() || has_one_of(marked, one)) throw;
+      return std::nullopt;
+    }
     note_unknown_knobs(path, *one.all_knobs);
     if (one.own)
       for (const std::string& text : one.own->notes) note(path, text);
