@@ -395,6 +395,9 @@ int fc(Common common, const FcOptions& o) {
     throw CLI::ValidationError("--resident", "it goes with --target cuda");
   if (o.check_claims && language_of(target) != Language::C)
     throw CLI::ValidationError("--check-claims", "it goes with --target c or openmp");
+  for (std::string& k : common.kernels)  // Fortran's names have no case
+    for (char& letter : k)
+      letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   const Compilation c = read_command(with_files(o.command), common);
   if (c.sources.empty() || !c.makes_code) become(o.command);
   const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");

@@ -318,7 +318,7 @@ TEST_CASE("fc: files of one command have modules for those behind them") {
           "program main\n  use work\n  real(8) :: x = 2\n  call double(x)\n  print *, x\n"
           "end program\n");
   const Outcome made = tool(
-      "fc --kernel double --kernel nothing -I a -- gfortran a/part.f90 b/part.f90 main.f90 -o p",
+      "fc --kernel Double --kernel nothing -I a -- gfortran a/part.f90 b/part.f90 main.f90 -o p",
       f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err);
   CHECK(has(made.err, "moonloop: b/part.f90: double\n"));
