@@ -10,8 +10,11 @@
 #include "cli/own_schedules.h"
 #include "cli/replacement.h"
 #include "codegen/language.h"
+#include "codegen/print/cuda_residency.h"
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/comments.h"
 #include "frontends/fortran/compiler_options.h"
+#include "frontends/fortran/residency.h"
 #include "runtime/file.h"
 #include "runtime/process.h"
 
@@ -118,23 +121,11 @@ bool compile(std::vector<std::string> words) {
   return r.status == 0;
 }
 
-/// The text of a file in fixed form without the routines.
-std::string without(const std::vector<Replaced>& all) {
-  const Source* source = all.front().home->source;
-  std::string out;
-  for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
-    bool replaced = false;
-    for (const Replaced& r : all)
-      replaced = replaced || (r.home->routine.first <= n && n <= r.home->routine.last);
-    out += replaced ? "\n" : std::string(source->line(n)) + "\n";
-  }
-  return out;
-}
-
 /// The files that stand for one source: in Fortran and in C.
 struct Instead {
   std::vector<std::string> fortran;
   std::string c;
+  bool calls = false;  // intrinsic functions that the standard does not have
 };
 
 class Compiler {
@@ -145,15 +136,15 @@ class Compiler {
 
   /// Writes the replacement of `path`; nothing where none of its routines is marked.
   std::optional<Instead> replace(const std::string& path) {
-    if (!asks(path)) return std::nullopt;
     ++files_;  // two folders may have files of one name
-    if (!of_any_file(path)) return replace_marked(path);
-    try {
-      return replace_marked(path);
-    } catch (const Error& e) {
-      note(path, fmt::format("nothing is replaced: {}", e.diagnostic().text));
-      return std::nullopt;
-    }
+    std::optional<Instead> out;
+    if (asks(path)) try {
+        out = replace_marked(path);
+      } catch (const Error& e) {
+        if (!of_any_file(path)) throw;
+        note(path, fmt::format("nothing is replaced: {}", e.diagnostic().text));
+      }
+    return out ? out : with_calls(path);
   }
 
   /// The object of a file that stays as it is; empty after an error of the compiler.
@@ -180,6 +171,9 @@ class Compiler {
       std::vector<std::string> words = for_one_file(c);
       // One object is made of several, which the linker's plug-in would take apart.
       std::erase_if(words, [](const std::string& w) { return w.starts_with("-flto"); });
+      if (files.calls && std::any_of(words.begin(), words.end(),
+                                     [](const std::string& w) { return w.starts_with("-std=f"); }))
+        words.emplace_back("-fall-intrinsics");
       if (f.ends_with("_moonloop.f90") && common_.fortran.fixed_form)
         words.emplace_back("-ffree-form");  // which the interface is in
       const std::string beside = fs::path(source).parent_path().string();
@@ -218,6 +212,26 @@ class Compiler {
     return out;
   }
 
+  /// The file of a source of which nothing is replaced, for what its lines `resident` and `update`
+  /// do; nothing where there are none.
+  std::optional<Instead> with_calls(const std::string& path) {
+    std::string text;
+    if (target_ != Target::Cuda || !read_whole(path, text)) return std::nullopt;
+    const Source* source = add_source(path, std::move(text));
+    const HostCalls calls = host_calls(source, common_.fortran);
+    if (calls.empty()) return std::nullopt;
+    const std::string folder = own_folder(), name = fs::path(path).filename().string();
+    Instead out{{folder + "/" + name}, folder + "/" + name + "_moonloop.cu", true};
+    write_file(out.fortran[0], {text_without(source, {}, calls)});
+    write_file(out.c, {kCudaResidency});
+    return out;
+  }
+  std::string own_folder() const {
+    std::string folder = folder_.path() + "/of_" + std::to_string(files_);
+    fs::create_directory(folder);
+    return folder;
+  }
+
   std::optional<Instead> replace_marked(const std::string& path) {
     Common one = common_;
     one.input = path;
@@ -253,18 +267,20 @@ class Compiler {
       if (std::find(names.begin(), names.end(), w.routine) != names.end()) warn(common_, w.what);
     note(path, fmt::format("{}", fmt::join(names, ", ")));
     found_.insert(names.begin(), names.end());
-    const std::string folder = folder_.path() + "/of_" + std::to_string(files_);
-    fs::create_directory(folder);
-    const std::string name = fs::path(path).stem().string(), base = folder + "/" + name;
-    Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
+    const std::string folder = own_folder(), base = folder + "/" + fs::path(path).stem().string();
+    const Source* source = r.routines.front().home->source;
+    const HostCalls calls =
+        target_ == Target::Cuda ? host_calls(source, common_.fortran) : HostCalls{};
+    Instead out{
+        {}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c"), !calls.empty()};
     write_file(out.c, {r.code});
     if (!is_fixed_form(path, common_.fortran)) {
       out.fortran = {folder + "/" + fs::path(path).filename().string()};
-      write_file(out.fortran[0], {file_of(r.routines)});
+      write_file(out.fortran[0], {file_of(r.routines, calls)});
     } else {
       out.fortran = {base + "_moonloop.f90", folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
-      write_file(out.fortran[1], {without(r.routines)});
+      write_file(out.fortran[1], {text_without(source, r.routines, calls)});
     }
     return out;
   }
@@ -296,12 +312,23 @@ class Compiler {
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return text;
   }
+  /// Whether lines of comment are about routines of the text.
   static bool has_blocks(const std::string& text) {
-    return text.find("$moonloop") != std::string::npos || text.find("$loopy") != std::string::npos;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const auto said =
+          fortran::directive(std::string_view(text).substr(at, end - at), true);  // either form
+      if (said && !fortran::is_residency(*said)) return true;
+      at = end + 1;
+    }
+    return false;
   }
   Replacement replaced(const std::vector<Kernel>& kernels, const FortranFile& file) const {
     return replace_routines(kernels, file, target_, true,
-                            {.resident = o_.resident, .check_claims = o_.check_claims});
+                            {.resident = o_.resident               ? Residency::All
+                                         : target_ == Target::Cuda ? Residency::Asked
+                                                                   : Residency::None,
+                             .check_claims = o_.check_claims});
   }
   /// Whether C has what the routine needs; a note where it has not.
   bool has_replacement(const std::string& path, const Kernel& k, const FortranFile& file) const {

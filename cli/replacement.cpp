@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/residency.h"
 
 // Routines of Fortran files and what takes their places.
 namespace moonloop::cli {
@@ -24,7 +25,8 @@ bool is_include(std::string_view line) {
 /// The modules of the file that the routines are in, or all of it where they are in its main
 /// program, with the replacements in their places; and the preprocessor's directives anywhere
 /// that decide what is in these.
-std::string file_with(const std::vector<Replaced>& all, const Source* source, bool whole) {
+std::string file_with(const std::vector<Replaced>& all, const Source* source, bool whole,
+                      const HostCalls& calls) {
   const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
   std::string out;
   bool goes_on = false;  // of a directive on the line before
@@ -41,7 +43,10 @@ std::string file_with(const std::vector<Replaced>& all, const Source* source, bo
     }
     goes_on = directive && line.ends_with('\\');
     directive = directive && !(replaced && is_include(line));
-    if (directive || (kept && !replaced)) out += std::string(line) + "\n";
+    if (const auto call = calls.find(n); call != calls.end() && kept && !replaced)
+      out += call->second;
+    else if (directive || (kept && !replaced))
+      out += std::string(line) + "\n";
     out += by;
   }
   return out;
@@ -101,7 +106,9 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
       middle += r.by.routine;
     } else if (std::find(sources.begin(), sources.end(), r.home->source) == sources.end()) {
       sources.push_back(r.home->source);
-      middle += file_with(all, r.home->source, false);
+      middle += file_with(
+          all, r.home->source, false,
+          common.target == Target::Cuda ? host_calls(r.home->source, common.fortran) : HostCalls{});
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -109,10 +116,33 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
   return out + middle + after;
 }
 
-std::string file_of(const std::vector<Replaced>& all) {
+std::string file_of(const std::vector<Replaced>& all, const HostCalls& calls) {
   std::string out, after;
   for (const Replaced& r : all) out += r.by.module, after += r.by.after;
-  return out + file_with(all, all.front().home->source, true) + after;
+  return out + file_with(all, all.front().home->source, true, calls) + after;
+}
+
+HostCalls host_calls(const Source* source, const FortranOptions& how) {
+  HostCalls out;
+  const bool fixed = is_fixed_form(source->name, how);
+  for (const fortran::ResidencyLine& line : fortran::residency_lines(source, fixed))
+    if (line.module.empty()) out.emplace(line.at.line, fortran::calls_of(line, fixed));
+  return out;
+}
+
+std::string text_without(const Source* source, const std::vector<Replaced>& all,
+                         const HostCalls& calls) {
+  std::string out;
+  for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
+    const bool replaced = std::any_of(all.begin(), all.end(), [&](const Replaced& r) {
+      return r.home->routine.first <= n && n <= r.home->routine.last;
+    });
+    const auto call = calls.find(n);
+    out += replaced              ? "\n"
+           : call != calls.end() ? call->second
+                                 : std::string(source->line(n)) + "\n";
+  }
+  return out;
 }
 
 namespace {
@@ -129,6 +159,26 @@ void check_entries(const std::vector<Kernel>& kernels, const Kernel& k,
            k.name, entry);
 }
 
+/// Whether lines of the kernels' files name arrays that stay on the device outside of the kernels.
+bool host_asks(const std::vector<Kernel>& kernels, const FortranFile& file) {
+  std::vector<const FortranFile::Home*> homes;
+  for (const Kernel& k : kernels)
+    if (const auto it = file.homes.find(k.name); it != file.homes.end())
+      homes.push_back(&it->second);
+  std::set<const Source*> seen;
+  for (const FortranFile::Home* h : homes) {
+    if (!seen.insert(h->source).second) continue;
+    for (const fortran::ResidencyLine& line : fortran::residency_lines(h->source, h->fixed))
+      if (line.module.empty() &&
+          std::none_of(homes.begin(), homes.end(), [&](const FortranFile::Home* other) {
+            return other->source == h->source && other->routine.first <= line.at.line &&
+                   line.at.line <= other->routine.last;
+          }))
+        return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
@@ -140,6 +190,10 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
     const auto it = file.homes.find(k.name);
     return it == file.homes.end() ? nullptr : &it->second;
   };
+  if (interfaces && target == Target::Cuda && host_asks(kernels, file)) {
+    options.host_asks = true;
+    if (options.resident == Residency::None) options.resident = Residency::Asked;
+  }
   std::set<std::string> bound;  // names that the interfaces' routines have in C
   for (const Kernel& k : kernels)
     if (const FortranFile::Home* home = home_of(k); interfaces && home && home->bound)

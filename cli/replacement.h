@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct Replaced {
   FortranInterface by;
 };
 
+/// What the host's code does in the places of lines `resident` and `update`, by line.
+using HostCalls = std::map<int, std::string>;
+/// Those of a file outside of the declarations of modules. Fails as residency_lines().
+HostCalls host_calls(const Source* source, const FortranOptions& how);
+/// A file with the calls in their places, without the lines of the routines.
+std::string text_without(const Source* source, const std::vector<Replaced>& all,
+                         const HostCalls& calls);
+
 /// The code of several kernels, and how Fortran calls each of them.
 struct Replacement {
   std::string code, header;        // one unit of C; the header is that of the last kernel
@@ -22,7 +31,8 @@ struct Replacement {
   std::vector<Replaced> routines;  // empty without interfaces
 };
 
-/// `options` for each of them, but for `host_arrays`, which go with interfaces. Fails as generate()
+/// `options` for each of them, but for `host_arrays`, which go with interfaces, and for what lines
+/// `resident` of the files ask for. Fails as generate()
 /// and fortran_interface() do.
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
                              Target target, bool interfaces, GenerateOptions options = {});
@@ -33,6 +43,6 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
                            const Common& common, const std::string& to);
 
 /// All of the file in free form that the routines are in, with the calls in their places.
-std::string file_of(const std::vector<Replaced>& all);
+std::string file_of(const std::vector<Replaced>& all, const HostCalls& calls);
 
 }  // namespace moonloop::cli

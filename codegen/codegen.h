@@ -118,13 +118,22 @@ struct Program {
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };
 
+enum class Residency {
+  None,
+  Asked,  // those that code of the host names, in any file
+  All,
+};
+
 struct GenerateOptions {
   /// CUDA: after the function that launches the kernels, one that does so with arrays of the host,
   /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails. For
   /// OpenCL `Program::launcher` has such a function, which gives OpenCL's error.
   bool host_arrays = false;
-  /// With it: large arrays stay on the device between calls, see codegen/print/cuda_residency.h.
-  bool resident = false;
+  /// With it: which large arrays stay on the device between calls, besides those whose arguments
+  /// say so, see codegen/print/cuda_residency.h.
+  Residency resident = Residency::None;
+  /// With it: the code has what lines `resident` and `update` of the host's code call.
+  bool host_asks = false;
   /// Separate lines mark where a statement begins, `kStatementBegins` and the instruction's id, and
   /// where it ends, `kStatementEnds`.
   bool mark_statements = false;

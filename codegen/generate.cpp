@@ -162,7 +162,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
     if (!plan.kernel.callees.count(f)) out.externals.push_back(f + "_");
   if (is_device(target)) {
     out.pieces = printer.device_source(make_loops(plan), out.device.emplace(),
-                                       o.host_arrays ? &params : nullptr, o.resident);
+                                       o.host_arrays ? &params : nullptr, o);
     out.source = text_of({out.pieces});
     if (features_of(target).host_function) {
       out.header = printer.host_header();

@@ -62,7 +62,8 @@ std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>
 }  // namespace
 
 Pieces CPrinter::device_source(Block program, DeviceProgram& out,
-                               const std::vector<Parameter>* host_arrays, bool resident) {
+                               const std::vector<Parameter>* host_arrays,
+                               const GenerateOptions& o) {
   settle(program);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
@@ -79,18 +80,23 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
     for (const Expr& e : expr_.extents(t)) elements = index_mul(elements, e);
     out.temporaries.push_back({name, expr_.type_of_name(name), elements, name == plan_.locks});
   }
+  const bool keeps_arrays =
+      host_arrays && (o.resident == Residency::All ||
+                      std::any_of(host_arrays->begin(), host_arrays->end(),
+                                  [](const Parameter& a) { return a.fortran.resident; }));
   std::string body = std::move(out_);
-  if (helpers_.language() == Language::Cuda)
-    body += "\n" + host_function(out, host_arrays && resident);
+  if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out, keeps_arrays);
   if (helpers_.language() == Language::Cuda && host_arrays)
-    body += "\n" + host_copies(*host_arrays, resident);
+    body += "\n" + host_copies(*host_arrays, o.resident);
   Pieces text{{}, records(), {}, tables + (tables.empty() ? "" : "\n") + body};
   for (const auto& [helper, definition] : helpers_.functions())
     text.definitions.push_back(definition + "\n");
   text.definitions.insert(text.definitions.end(), device_texts_.begin(), device_texts_.end());
   out.extensions = dialect_.extensions(helpers_.features());
   text.definitions.insert(text.definitions.begin(), dialect_.prelude(helpers_.features()));
-  if (host_arrays && resident) text.definitions.emplace_back(kCudaResidency);
+  if (keeps_arrays || o.host_asks) text.definitions.emplace_back(kCudaResidency);
+  if (host_arrays && o.resident == Residency::Asked)
+    text.definitions.emplace_back(kCudaResidentElsewhere);
   return text;
 }
 

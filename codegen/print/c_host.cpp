@@ -5,6 +5,17 @@
 
 // The host's part of a CUDA program as a C function: it launches the kernels.
 namespace moonloop {
+namespace {
+
+/// The names of what a function has for an array of the host.
+struct HostCopy {
+  std::string there, bytes;  // on the device; how many
+  std::string stay;          // whether it stays there; empty: that is known
+  std::string writes;        // the argument that says so
+};
+
+}  // namespace
+
 /// `int name(int n, double const *a, double *b)`, with arrays on the device.
 std::string CPrinter::host_prototype() {
   const std::set<std::string> written = this->written();
@@ -68,12 +79,19 @@ std::string CPrinter::host_function(const DeviceProgram& program, bool resident)
 
 /// For callers whose arrays are the host's. Copies all of an array, since part of it may stay as it
 /// is.
-std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool resident) {
+std::string CPrinter::host_copies(const std::vector<Parameter>& params, Residency resident) {
   std::string before = std::exchange(out_, {});
   depth_ = 1;
   std::vector<std::string> parameters, arguments;
-  std::map<std::string, std::pair<std::string, std::string>> copies;  // on the device; their bytes
+  std::map<std::string, HostCopy> copies;
+  const auto stays = [&](const Parameter& a) {
+    return resident == Residency::All || a.fortran.resident;
+  };
+  const auto run = [&](const std::string& call) {
+    line("if (!" + status_ + ") " + status_ + " = " + call + ";");
+  };
   line("int " + status_ + " = 0;");
+  bool any_stays = false;
   for (const Parameter& a : params) {
     const std::string& x = names_.of(a.name);
     const std::string type = type_name(a.type);
@@ -83,7 +101,10 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool res
       continue;
     }
     const std::string there = names_.fresh(x + "_there"), bytes = names_.fresh(x + "_bytes");
-    copies[a.name] = {there, bytes};
+    const std::string stay =
+        resident == Residency::Asked && !stays(a) ? names_.fresh(x + "_stays") : "";
+    const std::string writes = a.intent == Intent::In ? ", false" : ", true";
+    copies[a.name] = {there, bytes, stay, writes};
     parameters.push_back(type + (a.intent == Intent::In ? " const *" : " *") + x);
     arguments.push_back(there);
     line(type + " *" + there + " = 0;");
@@ -92,32 +113,37 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool res
          (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
     for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
       if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
-    if (resident) {
-      line("if (!" + status_ + ") " + status_ + " = moonloop_resident::enter(" + x + ", " + bytes +
-           (a.intent == Intent::In ? ", false" : ", true") + ", (void **)&" + there + ");");
+    if (stays(a)) {
+      any_stays = true;
+      run("moonloop_resident::enter(" + x + ", " + bytes + writes + ", (void **)&" + there + ")");
       continue;
     }
-    line("if (!" + status_ + ") " + status_ + " = cudaMalloc((void **)&" + there + ", " + bytes +
-         " ? " + bytes + " : 1);");
-    line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + there + ", " + x + ", " + bytes +
-         ", cudaMemcpyHostToDevice);");
+    if (!stay.empty()) {
+      line("int " + stay + " = 0;");
+      run("moonloop_copy_to_device(" + x + ", " + bytes + writes + ", (void **)&" + there + ", &" +
+          stay + ")");
+      continue;
+    }
+    run("cudaMalloc((void **)&" + there + ", " + bytes + " ? " + bytes + " : 1)");
+    run("cudaMemcpy(" + there + ", " + x + ", " + bytes + ", cudaMemcpyHostToDevice)");
   }
-  if (resident) line("if (!" + status_ + ") " + status_ + " = moonloop_resident::send();");
-  line("if (!" + status_ + ") " + status_ + " = " + name() + "(" +
-       fmt::format("{}", fmt::join(arguments, ", ")) + ");");
+  if (any_stays) run("moonloop_resident::send()");
+  run(name() + "(" + fmt::format("{}", fmt::join(arguments, ", ")) + ")");
   for (const Parameter& a : params) {
     if (!a.is_array) continue;
     const std::string& x = names_.of(a.name);
-    const auto& [there, bytes] = copies.at(a.name);
-    if (resident)
-      line("if (!" + status_ + ") " + status_ + " = moonloop_resident::leave(" + x + ", " + bytes +
-           (a.intent == Intent::In ? ", false" : ", true") + ", " + there + ");");
+    const auto& [there, bytes, stay, writes] = copies.at(a.name);
+    if (stays(a))
+      run("moonloop_resident::leave(" + x + ", " + bytes + writes + ", " + there + ")");
+    else if (!stay.empty())
+      run("moonloop_copy_to_host(" + x + ", " + bytes + writes + ", " + there + ", " + stay + ")");
     else if (a.intent != Intent::In)
-      line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + x + ", " + there + ", " + bytes +
-           ", cudaMemcpyDeviceToHost);");
+      run("cudaMemcpy(" + x + ", " + there + ", " + bytes + ", cudaMemcpyDeviceToHost)");
   }
   for (const Parameter& a : params)
-    if (a.is_array && !resident) line("cudaFree(" + copies.at(a.name).first + ");");
+    if (a.is_array && !stays(a))
+      line((copies.at(a.name).stay.empty() ? "" : "if (!" + copies.at(a.name).stay + ") ") +
+           "cudaFree(" + copies.at(a.name).there + ");");
   line("if (" + status_ + ") {");
   line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)" + status_ +
        "));");

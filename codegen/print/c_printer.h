@@ -31,7 +31,8 @@ class CPrinter {
   /// The kernels of a program for a device, and what the host has to know about them.
   /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
   Pieces device_source(Block program, DeviceProgram& out,
-                       const std::vector<Parameter>* host_arrays = nullptr, bool resident = false);
+                       const std::vector<Parameter>* host_arrays = nullptr,
+                       const GenerateOptions& o = {});
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
   const std::string& name() const { return names_.function(); }
@@ -158,7 +159,7 @@ class CPrinter {
                         const std::set<std::string>& known);
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program, bool resident);
-  std::string host_copies(const std::vector<Parameter>& params, bool resident);
+  std::string host_copies(const std::vector<Parameter>& params, Residency resident);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);

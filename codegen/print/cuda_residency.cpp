@@ -5,6 +5,7 @@ namespace moonloop {
 
 const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,7 +27,8 @@ const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 
 /* Arrays of the host that stay on the device between calls. The pages of an array whose newer values
    are there are closed; who touches them waits in a signal handler until a thread has copied the
-   values back. */
+   values back. Of a static array those pages are closed that it has alone; each call copies its
+   edges, less than a page each. */
 namespace moonloop_resident {
 
 enum { kHead = 16, kLeast = 128 << 10 };  /* bytes: what malloc keeps ahead of an array; a large one */
@@ -35,12 +37,21 @@ enum { kSmall = 4096, kBatch = 64 << 10 };  /* bytes of an array, and of all, co
 enum Where { kHost, kBoth, kDevice };     /* has the values */
 
 struct Copy {
-  char *pages;        /* of the host, for this array alone, from malloc's head on */
+  char *begin, *end;  /* of the array on the host */
+  char *pages;        /* of the host, for this array alone */
   size_t length;
+  bool own;           /* malloc made them for it: they begin with malloc's head */
   char head[kHead];
-  char *device;       /* of the element behind the head */
+  std::string edges;  /* what the device has of the array ahead of the pages and behind them */
+  char *device;       /* of `begin` */
   int number;         /* of the device */
   Where where;
+  Copy() : begin(0), end(0), pages(0), length(0), own(false), head(), device(0), number(0), where(kHost) {}
+  char *low() const { return own ? pages : begin; }
+  char *high() const { return own ? pages + length : end; }
+  size_t ahead() const { return own ? 0 : size_t(pages - begin); }
+  size_t behind() const { return size_t(high() - (pages + length)); }
+  std::string edges_now() const { return std::string(begin, ahead()).append(pages + length, behind()); }
 };
 
 struct Request {
@@ -50,7 +61,9 @@ struct Request {
 
 struct State {
   std::mutex mutex;
-  std::map<char *, Copy> copies;                 /* by pages */
+  std::map<char *, Copy> copies;                 /* by `low`; they have nothing in common */
+  std::map<char *, char *> wanted;               /* ranges of the host that stay on the device */
+  std::set<char *> unfit;                        /* those of them that cannot */
   std::multimap<std::pair<int, size_t>, char *> spare;   /* by device and size */
   std::map<char *, std::pair<int, size_t> > used;        /* of those, by the calls that run */
   std::map<std::pair<int, std::string>, char *> tables;  /* small ones, only read, by their bytes */
@@ -102,7 +115,38 @@ inline Copy *find(char *address) {
   std::map<char *, Copy>::iterator it = all.upper_bound(address);
   if (it == all.begin()) return nullptr;
   --it;
-  return address < it->second.pages + it->second.length ? &it->second : nullptr;
+  return address < it->second.high() ? &it->second : nullptr;
+}
+
+/* Whether the bytes are of a program's or a library's static data. */
+struct Range {
+  char *begin, *end;
+  bool found;
+};
+inline int holds(struct dl_phdr_info *of, size_t, void *data) {
+  Range *r = static_cast<Range *>(data);
+  for (int i = 0; i < of->dlpi_phnum && !r->found; ++i) {
+    char *const at = reinterpret_cast<char *>(of->dlpi_addr + of->dlpi_phdr[i].p_vaddr);
+    r->found = of->dlpi_phdr[i].p_type == PT_LOAD && (of->dlpi_phdr[i].p_flags & PF_W) && at <= r->begin &&
+               r->end <= at + of->dlpi_phdr[i].p_memsz;
+  }
+  return r->found;
+}
+inline bool is_static(char *begin, char *end) {
+  Range r = {begin, end, false};
+  dl_iterate_phdr(holds, &r);
+  return r.found;
+}
+/* Whether the program said that the bytes stay on the device; makes them the range that it named. */
+inline bool is_wanted(char **begin, char **end) {
+  std::map<char *, char *> &all = state().wanted;
+  std::map<char *, char *>::iterator it = all.upper_bound(*begin);
+  if (it == all.begin()) return false;
+  --it;
+  if (*end > it->second) return false;
+  *begin = it->first;
+  *end = it->second;
+  return true;
 }
 
 /* Puts the values into new pages and these in the place of the old ones at once, so that no other
@@ -114,9 +158,10 @@ inline int to_host(Copy &c, Where then) {
     if (fresh == MAP_FAILED) return cudaErrorMemoryAllocation;
     const int current = device();
     cudaSetDevice(c.number);
-    memcpy(fresh, c.head, kHead);
-    const int status = cudaMemcpy(static_cast<char *>(fresh) + kHead, c.device, c.length - kHead,
-                                  cudaMemcpyDeviceToHost);
+    const size_t head = c.own ? kHead : 0;
+    memcpy(fresh, c.head, head);
+    const int status = cudaMemcpy(static_cast<char *>(fresh) + head, c.device + c.ahead(),
+                                  c.length - head, cudaMemcpyDeviceToHost);
     cudaSetDevice(current);
     if (status) {
       munmap(fresh, c.length);
@@ -125,7 +170,7 @@ inline int to_host(Copy &c, Where then) {
     if (then == kBoth) mprotect(fresh, c.length, PROT_READ);
     if (mremap(fresh, c.length, c.length, MREMAP_MAYMOVE | MREMAP_FIXED, c.pages) == MAP_FAILED)
       return cudaErrorMemoryAllocation;
-    if (then == kBoth) mprotect(c.pages, page(), PROT_NONE);
+    if (then == kBoth && c.own) mprotect(c.pages, page(), PROT_NONE);
     ++state().to_host;
     state().copied_to_host += c.length;
   } else if (c.where == kBoth && then == kHost) {
@@ -140,12 +185,12 @@ inline bool serve(const Request &r) {
   State &s = state();
   std::lock_guard<std::mutex> lock(s.mutex);
   Copy *c = find(r.address);
-  if (!c) return false;
+  if (!c || r.address < c->pages || r.address >= c->pages + c->length) return false;
   if (c->where == kHost) {  /* another thread was first, unless the pages are gone */
     unsigned char resident;
     return mincore(c->pages + size_t(r.address - c->pages) / page() * page(), 1, &resident) == 0;
   }
-  const bool first = size_t(r.address - c->pages) < page();
+  const bool first = c->own && size_t(r.address - c->pages) < page();
   return to_host(*c, first || r.writes ? kHost : kBoth) == 0;
 }
 
@@ -208,6 +253,11 @@ inline void report() {
           "others %.3f GB\n",
           s.copies.size(), s.to_device, double(s.copied_to_device)/1e9, s.to_host,
           double(s.copied_to_host)/1e9, double(s.small_bytes)/1e9);
+  if (!s.unfit.empty())
+    fprintf(stderr,
+            "moonloop: %zu arrays that were to stay were copied by each call: they are smaller than %d KiB, "
+            "or neither static nor allocated\n",
+            s.unfit.size(), kLeast >> 10);
 }
 
 inline int begin() {
@@ -257,43 +307,83 @@ inline bool put_back(void *there) {
   return true;
 }
 
+inline int forget(std::map<char *, Copy>::iterator it) {
+  const int status = it->second.where == kHost ? 0 : to_host(it->second, kHost);
+  cudaFree(it->second.device);
+  state().copies.erase(it);
+  return status;
+}
+
 /* The entry of an array that has pages of its own; null for others. */
 inline int entry_of(char *host, size_t bytes, Copy **out) {
   State &s = state();
   *out = nullptr;
   if (Copy *c = find(host)) {
-    const bool inside = host >= c->pages + kHead && host + bytes <= c->pages + c->length;
-    if (c->where != kHost && inside && c->number == device()) {
+    const bool inside = host >= c->begin && host + bytes <= c->end && c->number == device();
+    if (c->where != kHost && inside) {
       *out = c;
       return 0;
     }
     if (c->where != kHost) to_host(*c, kHost);
-    if (host == c->pages + kHead && own_pages(host) == c->length && inside &&
-        c->number == device()) {
+    if (inside && (!c->own || (host == c->begin && own_pages(host) == c->length))) {
       *out = c;
       return 0;
     }
-    cudaFree(c->device);  /* the array that was here is gone, or another device needs it */
-    s.copies.erase(c->pages);
+    forget(s.copies.find(c->low()));  /* the array that was here is gone, larger, or elsewhere */
   }
-  const size_t length = bytes < kLeast ? 0 : own_pages(host);
-  if (length < bytes + kHead) return 0;
   Copy c;
-  memset(&c, 0, sizeof c);
-  c.pages = host - kHead;
-  c.length = length;
-  memcpy(c.head, c.pages, kHead);
+  c.begin = host;
+  c.end = host + bytes;
+  const bool named = is_wanted(&c.begin, &c.end);
+  const size_t length = c.end - c.begin < kLeast ? 0 : own_pages(host);
   c.number = device();
-  for (std::map<char *, Copy>::iterator it = s.copies.lower_bound(c.pages);
-       it != s.copies.end() && it->first < c.pages + length;) {
-    cudaFree(it->second.device);  /* of arrays that are gone */
-    s.copies.erase(it++);
+  if (length >= bytes + kHead) {
+    c.own = true;
+    c.begin = host;
+    c.pages = host - kHead;
+    c.length = length;
+    c.end = c.pages + length;
+    memcpy(c.head, c.pages, kHead);
+  } else if (c.end - c.begin >= kLeast && is_static(c.begin, c.end)) {
+    const uintptr_t mask = page() - 1;
+    c.pages = reinterpret_cast<char *>((uintptr_t(c.begin) + mask) & ~mask);
+    c.length = (uintptr_t(c.end) & ~mask) - uintptr_t(c.pages);
+  } else {
+    if (named) s.unfit.insert(c.begin);
+    return 0;
   }
-  if (const int status = cudaMalloc(reinterpret_cast<void **>(&c.device), length - kHead))
+  for (std::map<char *, Copy>::iterator it = s.copies.lower_bound(c.low());
+       it != s.copies.end() && it->first < c.high();) {
+    const std::map<char *, Copy>::iterator gone = it++;
+    if (c.own) gone->second.where = kHost;  /* its pages are no more */
+    if (const int status = forget(gone)) return status;
+  }
+  if (const int status = cudaMalloc(reinterpret_cast<void **>(&c.device), size_t(c.end - c.begin)))
     return status;
-  c.where = kHost;
-  *out = &(s.copies[c.pages] = c);
+  *out = &(s.copies[c.low()] = c);
   return 0;
+}
+
+/* Copies what the host has changed at the edges of a static array. */
+inline int edges_to_device(Copy &c) {
+  const std::string now = c.edges_now();
+  if (now == c.edges) return 0;
+  const size_t ahead = c.ahead(), behind = c.behind();
+  int status = ahead ? cudaMemcpy(c.device, now.data(), ahead, cudaMemcpyHostToDevice) : 0;
+  if (!status && behind)
+    status = cudaMemcpy(c.device + ahead + c.length, now.data() + ahead, behind, cudaMemcpyHostToDevice);
+  state().small_bytes += ahead + behind;
+  c.edges = now;
+  return status;
+}
+inline int edges_to_host(Copy &c) {
+  const size_t ahead = c.ahead(), behind = c.behind();
+  int status = ahead ? cudaMemcpy(c.begin, c.device, ahead, cudaMemcpyDeviceToHost) : 0;
+  if (!status && behind)
+    status = cudaMemcpy(c.pages + c.length, c.device + ahead + c.length, behind, cudaMemcpyDeviceToHost);
+  state().small_bytes += ahead + behind;
+  c.edges = c.edges_now();
+  return status;
 }
 
 /* A small array that is only read: a copy of the same bytes that is there already will do. */
@@ -387,21 +477,36 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
     return bytes ? cudaMemcpy(own, host, bytes, cudaMemcpyHostToDevice) : 0;
   }
   if (c->where == kHost) {
-    const int status =
-        cudaMemcpy(c->device, c->pages + kHead, c->length - kHead, cudaMemcpyHostToDevice);
+    const int status = cudaMemcpy(c->device, c->begin, size_t(c->end - c->begin), cudaMemcpyHostToDevice);
     if (status) return status;
     ++state().to_device;
-    state().copied_to_device += c->length;
+    state().copied_to_device += size_t(c->end - c->begin);
+    c->edges = c->edges_now();
     mprotect(c->pages, c->length, PROT_READ);
-    mprotect(c->pages, page(), PROT_NONE);
+    if (c->own) mprotect(c->pages, page(), PROT_NONE);
     c->where = kBoth;
+  } else if (const int status = edges_to_device(*c)) {
+    return status;
   }
   if (writes && c->where != kDevice) {
     mprotect(c->pages, c->length, PROT_NONE);
     c->where = kDevice;
   }
-  *there = c->device + (host - c->pages - kHead);
+  *there = c->device + (host - c->begin);
   return 0;
+}
+/* Only for an array of which the program said that it stays: whether it does. */
+inline bool enter_wanted(void const *array, size_t bytes, bool writes, void **there, int *status) {
+  char *begin = static_cast<char *>(const_cast<void *>(array)), *end = begin + bytes;
+  {
+    Inside inside;
+    Copy *c = nullptr;
+    if (!is_wanted(&begin, &end)) return false;
+    *status = entry_of(static_cast<char *>(const_cast<void *>(array)), bytes, &c);
+    if (!c && !*status) return false;
+  }
+  if (!*status) *status = enter(array, bytes, writes, there);
+  return true;
 }
 
 /* Memory of the device for one call. */
@@ -454,27 +559,88 @@ inline int leave(void const *array, size_t bytes, bool writes, void *there) {
   int status = 0;
   if (leave_batch(array, bytes, there, &status)) return status;
   if (leave_table(there)) return 0;
+  Copy *c = find(static_cast<char *>(const_cast<void *>(array)));
+  if (c && c->where == kDevice && c->device <= there && there < c->device + (c->end - c->begin))
+    return writes ? edges_to_host(*c) : 0;
   if (!put_back(there) || !writes || !bytes) return 0;
   s.small_bytes += bytes;
   return cudaMemcpy(const_cast<void *>(array), there, bytes, cudaMemcpyDeviceToHost);
 }
 
-/* Gives all arrays back to the host. */
-inline int update() {
+/* Gives arrays back to the host: all, or those that have some of the bytes. */
+inline int update(char const *begin = nullptr, char const *end = nullptr) {
   Inside inside;
   std::map<char *, Copy> &all = state().copies;
   for (std::map<char *, Copy>::iterator it = all.begin(); it != all.end(); ++it)
-    if (const int status = to_host(it->second, kHost)) return status;
+    if (!begin || (it->second.begin < end && begin < it->second.end))
+      if (const int status = to_host(it->second, kHost)) return status;
   return 0;
+}
+
+/* Says that an array stays. */
+inline void want(char *begin, size_t bytes) {
+  Inside inside;
+  state().wanted[begin] = begin + bytes;
+}
+
+inline void require(int status, char const *what) {
+  if (!status) return;
+  fprintf(stderr, "%s: %s\n", what, cudaGetErrorString((cudaError_t)status));
+  exit(1);
 }
 
 }  // namespace moonloop_resident
 
+/* For lines `update` and `resident` of the host's code. A line is one of the file. */
 extern "C" __attribute__((weak)) void moonloop_update_(void) {
-  if (const int status = moonloop_resident::update()) {
-    fprintf(stderr, "moonloop_update: %s\n", cudaGetErrorString((cudaError_t)status));
+  moonloop_resident::require(moonloop_resident::update(), "moonloop_update");
+}
+extern "C" __attribute__((weak)) void moonloop_update_array_(long long const *address,
+                                                             long long const *bytes) {
+  char const *begin = (char const *)*address;
+  if (begin) moonloop_resident::require(moonloop_resident::update(begin, begin + *bytes), "moonloop_update");
+}
+extern "C" __attribute__((weak)) void moonloop_resident_(long long const *address, long long const *bytes,
+                                                         int const *line) {
+  if (!*address) {
+    fprintf(stderr, "moonloop: line %d: an array that is to stay on the device has no memory yet\n", *line);
     exit(1);
   }
+  moonloop_resident::want((char *)*address, (size_t)*bytes);
+}
+/* For generated functions of other files: whether the array stays, and where the device has it. */
+extern "C" __attribute__((weak)) int moonloop_resident_enter(void const *array, size_t bytes, int writes,
+                                                             void **there, int *status) {
+  return moonloop_resident::enter_wanted(array, bytes, writes != 0, there, status);
+}
+extern "C" __attribute__((weak)) int moonloop_resident_leave(void const *array, size_t bytes, int writes,
+                                                             void *there) {
+  return moonloop_resident::leave(array, bytes, writes != 0, there);
+}
+#endif
+
+)cuda";
+
+const char kCudaResidentElsewhere[] = R"cuda(#ifndef __CUDACC_RTC__
+#include <stddef.h>
+/* Another file of the program may have these, and say that an array stays on the device. */
+extern "C" __attribute__((weak)) int moonloop_resident_enter(void const *array, size_t bytes, int writes,
+                                                             void **there, int *status);
+extern "C" __attribute__((weak)) int moonloop_resident_leave(void const *array, size_t bytes, int writes,
+                                                             void *there);
+static inline int moonloop_copy_to_device(void const *array, size_t bytes, int writes, void **there,
+                                          int *stays) {
+  int status = 0;
+  *stays = moonloop_resident_enter != 0 &&
+           moonloop_resident_enter(array, bytes, writes, there, &status);
+  if (*stays) return status;
+  status = cudaMalloc(there, bytes ? bytes : 1);
+  return status ? status : cudaMemcpy(*there, array, bytes, cudaMemcpyHostToDevice);
+}
+static inline int moonloop_copy_to_host(void const *array, size_t bytes, int writes, void *there,
+                                        int stays) {
+  if (stays) return moonloop_resident_leave(array, bytes, writes, there);
+  return writes ? cudaMemcpy((void *)array, there, bytes, cudaMemcpyDeviceToHost) : 0;
 }
 #endif
 

@@ -47,6 +47,7 @@ struct FortranArgument {
   bool assumed_size = false;  // only the caller knows how long it is
   bool allocatable = false;   // to the caller
   bool optional = false;      // to the caller: no address where it is not there
+  bool resident = false;      // it stays on the device between calls
   std::string pointer;        // it is one to the caller: `, pointer, intent(in)`
   std::string procedure;      // the address of one: its attributes, `real(8), external`
   std::string of;             // of Entry and Present: that argument. Of Lower: the array

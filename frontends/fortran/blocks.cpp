@@ -8,45 +8,12 @@
 #include <set>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/comments.h"
 #include "frontends/fortran/program.h"
 
 // Blocks in comments: `!$moonloop begin transform` and their kin, with the sentinel of Loo.py too.
 namespace moonloop::fortran {
 namespace {
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
-  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
-  return s;
-}
-
-bool accept(std::string_view& s, std::string_view word) {
-  if (s.size() < word.size()) return false;
-  for (std::size_t i = 0; i < word.size(); ++i)
-    if (std::tolower(static_cast<unsigned char>(s[i])) != word[i]) return false;
-  s = trimmed(s.substr(word.size()));
-  return true;
-}
-
-/// Where the comment's text begins when the line is one: after `!`, or after `c` or `*` in the
-/// first column of fixed form.
-std::size_t comment_start(std::string_view line, bool fixed) {
-  const std::size_t first = line.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return std::string_view::npos;
-  if (line[first] == '!') return first + 1;
-  if (fixed && std::string_view("cC*").find(line[0]) != std::string_view::npos) return 1;
-  return std::string_view::npos;
-}
-
-/// The text after the sentinel; nothing on other lines.
-std::optional<std::string_view> directive(std::string_view line, bool fixed) {
-  const std::size_t start = comment_start(line, fixed);
-  if (start == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(start);
-  if (!rest.starts_with("$")) return std::nullopt;
-  if (accept(rest, "$moonloop") || accept(rest, "$loopy")) return rest;
-  return std::nullopt;
-}
 
 /// The file that a line includes, by Fortran's line or the preprocessor's; empty for other lines.
 std::string included_by(std::string_view line) {
@@ -153,6 +120,10 @@ void BlockReader::check_line(const Block& transform, int n) const {
 void BlockReader::read(const Source* source, int order) {
   std::vector<Block> open;  // tagged ones; a transform is separate
   std::optional<Block> transform;
+  for (ResidencyLine& line : residency_lines(source, fixed_)) {
+    line.order = order ? order : line.at.line;
+    out.residency.push_back(std::move(line));
+  }
   const int lines = static_cast<int>(source->line_starts.size());
   for (int n = 1; n <= lines; ++n) {
     const std::string_view line = source->line(n);
@@ -169,15 +140,17 @@ void BlockReader::read(const Source* source, int order) {
     at.col = static_cast<int>(line.find('$')) + 1;
     at.len = std::max(1, static_cast<int>(trimmed(line.substr(line.find('$'))).size()));
     std::string_view rest = *found;
+    if (is_residency(rest)) continue;
     if (!transform && read_mark(rest, {at, order ? order : n, {}})) continue;
     const bool begins = accept(rest, "begin");
     if (!begins && !accept(rest, "end"))
-      throw Error(Diagnostic{"syntax",
-                             fmt::format("`{}` begins and ends no block", *found),
-                             {at, {}},
-                             {},
-                             "there are `begin transform`, `end transform`, `begin tagged: NAME`, "
-                             "`end tagged: NAME`, `auto` and `noinline`"});
+      throw Error(
+          Diagnostic{"syntax",
+                     fmt::format("`{}` begins and ends no block", *found),
+                     {at, {}},
+                     {},
+                     "there are `begin transform`, `end transform`, `begin tagged: NAME`, "
+                     "`end tagged: NAME`, `auto`, `noinline`, `resident: NAMES` and `update`"});
     if (accept(rest, "transform") && rest.empty()) {
       if (begins == transform.has_value())
         fail("syntax", at, "this block {}", begins ? "begins within another one" : "never began");

@@ -4,6 +4,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/fortran.h"
+#include "frontends/fortran/residency.h"
 
 namespace moonloop::fortran {
 
@@ -28,6 +29,7 @@ struct Blocks {
   std::vector<Block> transforms;
   std::vector<RoutineMark> apart;      // lines `noinline`
   std::vector<RoutineMark> automatic;  // lines `auto`
+  std::vector<ResidencyLine> residency;
 };
 
 /// The blocks in a file's comments and in those of the files that it includes, in their order.

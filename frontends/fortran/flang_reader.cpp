@@ -71,6 +71,9 @@ class Units {
     Routine r;
     r.name = head ? fp::ToLowerCaseLetters(head->statement.v.ToString()) : "the main program";
     if (head) r.at = places_.of(head->source);
+    const Span end = places_.of(std::get<fp::Statement<fp::EndProgramStmt>>(p.t).source);
+    r.home.source = end.source;
+    r.home.routine = {head ? r.at.line : 1, end.line};
     r.is_program = true;
     guard(r, [&] { unsupported(r.at, "a main program"); });
     routines_.push_back(std::move(r));

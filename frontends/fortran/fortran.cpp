@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <iterator>
+#include <utility>
 
 #include "core/base/diagnostic.h"
 #include "core/base/memory.h"
 #include "core/order/check_kernel.h"
 #include "frontends/fortran/lower.h"
+#include "frontends/fortran/modules.h"
 #include "frontends/fortran/passes.h"
+#include "frontends/fortran/project.h"
 
 namespace moonloop {
 
@@ -130,6 +135,16 @@ bool is_in_fixed_form(const Source* home, const Source* file, const FortranOptio
   return !is_fortran(home->name) || is_fixed_form(home->name, {});
 }
 
+/// Of a file that modules are looked for in.
+bool is_in_fixed_form_elsewhere(const std::string& path, const FortranOptions& how) {
+  if (how.project)
+    if (const FortranProject::File* file = how.project->find(path))
+      return is_fixed_form(path, file->options());
+  FortranOptions own = how;
+  own.fixed_form.reset();
+  return is_fixed_form(path, own);
+}
+
 /// Whether both have the same lines: a routine and its entries.
 bool is_one_subprogram(const fortran::Routine& a, const fortran::Routine& b) {
   const FortranFile::Lines &x = a.home.routine, &y = b.home.routine;
@@ -216,6 +231,67 @@ class AutomaticRoutines {
   std::vector<Entry> all_;
 };
 
+/// Which arrays of kernels stay on the device: lines in the routines say so, and in modules.
+class ResidentArrays {
+ public:
+  /// Fails `syntax` for a line that belongs to nothing.
+  ResidentArrays(const Source* source, const fortran::Blocks& blocks,
+                 const std::vector<fortran::Routine>& routines, const FortranOptions& options)
+      : source_(source), options_(options), lines_(blocks.residency) {
+    for (const fortran::ResidencyLine& line : lines_)
+      if (line.module.empty() && !find(line, routines))
+        fail("syntax", line.at, "`{}` is neither in a routine nor among a module's declarations",
+             line.kind == fortran::ResidencyLine::Kind::Resident ? "resident" : "update");
+  }
+
+  /// `all`: the routines that are left. Fails as mark_resident().
+  void mark(Kernel& kernel, const fortran::Routine& routine,
+            const std::vector<fortran::Routine>& all) {
+    bool of_modules = false;
+    for (const Argument& a : kernel.args)
+      of_modules = of_modules || (a.is_array && a.fortran.outer &&
+                                  a.fortran.outer->kind == FortranOuter::Kind::Module);
+    if (of_modules) read_modules();
+    for (const fortran::ResidencyLine& line : lines_) {
+      if (line.kind != fortran::ResidencyLine::Kind::Resident) continue;
+      const fortran::Routine* in = line.module.empty() ? find(line, all) : &routine;
+      if (in && is_one_subprogram(*in, routine)) mark_resident(kernel, line);
+    }
+  }
+
+ private:
+  /// The innermost one around the line, or that follows it; null: none.
+  const fortran::Routine* find(const fortran::ResidencyLine& line,
+                               const std::vector<fortran::Routine>& routines) const {
+    const fortran::Routine* found = nullptr;
+    for (const fortran::Routine& r : routines) {
+      const FortranFile::Lines& lines = r.home.routine;
+      const Source* source = r.at.source ? r.at.source : r.home.source;
+      const bool here = source && source->name == source_->name && lines.first - 1 <= line.order &&
+                        line.order <= lines.last;
+      if (here && (!found || lines.first > found->home.routine.first)) found = &r;
+    }
+    return found;
+  }
+  /// Adds the lines in the modules of other files.
+  void read_modules() {
+    if (std::exchange(has_modules_, true)) return;
+    for (const std::string& path : fortran::files_of_modules(source_, options_).paths) {
+      std::ifstream in(path, std::ios::binary);
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      if (text.find("$moonloop") == text.npos && text.find("$MOONLOOP") == text.npos) continue;
+      for (fortran::ResidencyLine& line : fortran::residency_lines(
+               add_source(path, text), is_in_fixed_form_elsewhere(path, options_)))
+        if (!line.module.empty()) lines_.push_back(std::move(line));
+    }
+  }
+
+  const Source* source_;
+  const FortranOptions& options_;
+  std::vector<fortran::ResidencyLine> lines_;
+  bool has_modules_ = false;
+};
+
 /// The Lua for `auto`, on its line. Where other routines of the file call this one as a kernel, it
 /// has the schedule of a function that they call.
 FortranFile::Transform automatic_step(const fortran::RoutineMark& mark, const std::string& name,
@@ -280,6 +356,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   std::vector<fortran::Routine> routines = read(source, options);
   mark_apart(blocks, routines);
   const AutomaticRoutines automatic(blocks, routines);
+  ResidentArrays resident(source, blocks, routines, options);
   routines = fortran::inline_calls(std::move(routines));
   automatic.require_kernels(routines);
   std::vector<std::pair<std::string, const fortran::RoutineMark*>> scheduled;
@@ -287,6 +364,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   for (std::size_t n = 0; n < routines.size(); ++n) try {
       fortran::Routine& r = routines[n];
       fortran::Lowered& own = lowered.of(n);
+      resident.mark(own.kernel, r, routines);
       warn_of_unheeded(r, out.warnings);
       warn_of_kept_calls(r, out.warnings);
       warn_of_calls_in_loops(r.name, own.calls_in_loops, out.warnings);

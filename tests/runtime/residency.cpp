@@ -50,7 +50,12 @@ static void copies(const char *when) {
   printf("%s: %llu to, %llu back\n", when, state().to_device, state().to_host);
 }
 
-int main(int, char **argv) {
+int main(int count, char **argv) {
+  if (count == 3) {
+    const long long none = 0;
+    const int line = 12;
+    moonloop_resident_(&none, &none, &line);
+  }
   const size_t n = 1 << 17;
   double *x = static_cast<double *>(malloc(8*n));
   for (size_t i = 0; i < n; ++i) x[i] = 1;
@@ -97,6 +102,37 @@ int main(int, char **argv) {
   fixed[5] = 5;
   times(on_stack, 3, 2), times(fixed, 1 << 16, 2);
   printf("others: %g %g\n", on_stack[2], fixed[5]);
+
+  static double table[3][50000];  // the middle one shares its first and last page
+  for (double &x : *table) x = 1;
+  for (double &x : table[1]) x = 1;
+  copies("before the static ones");
+  times(table[1], 50000, 2), times(table[1], 50000, 3), times(table[1] + 600, 49000, 2);
+  copies("three calls");
+  printf("edges: %g %g, neighbours %g %g\n", table[1][0], table[1][49999], table[0][49999], table[2][0]);
+  table[1][0] = 10, table[0][49999] = 4, table[1][49999] = 20;
+  times(table[1], 50000, 2);
+  copies("the host changed edges");
+  printf("%g %g %g", table[1][0], table[1][49999], table[1][25000]);
+  table[1][30000] = 5;
+  times(&table[0][0], 100000, 2);  // more of it
+  printf(", then %g %g %g\n", table[0][49999], table[1][30000], table[1][0]);
+  const long long where = (long long)table[1], range = sizeof table[1];
+  moonloop_update_array_(&where, &range);
+
+  double *named = static_cast<double *>(malloc(8*n)), on_the_stack[20000];
+  named[7] = on_the_stack[7] = 3;
+  const long long addresses[2] = {(long long)named, (long long)on_the_stack}, sizes[2] = {8*n, 160000};
+  const int line = 4;
+  int status = 0;
+  void *on_device = nullptr;
+  printf("named: %d", moonloop_resident_enter(named, 8*n, 1, &on_device, &status));
+  moonloop_resident_(&addresses[0], &sizes[0], &line), moonloop_resident_(&addresses[1], &sizes[1], &line);
+  printf(" %d", moonloop_resident_enter(on_the_stack, 160000, 1, &on_device, &status));
+  printf(" %d %d", moonloop_resident_enter(named, 8*n, 1, &on_device, &status), status);
+  static_cast<double *>(on_device)[7] = 9;
+  moonloop_resident_leave(named, 8*n, 1, on_device);
+  printf(", %g, %zu cannot\n", named[7], state().unfit.size());
 
   double few[4] = {1, 2, 3, 4};
   const double before = first(few, 4);
@@ -146,8 +182,15 @@ TEST_CASE("residency: values are where they are needed, and move no more than th
         "read in the middle, then the device reads: 2 to, 2 back\n"
         "12 of the device's, 200\n"
         "1.57385e+06 1\nnew array: 14\nsmaller one: 9\ngrown: 27 12\nothers: 6 10\n"
+        "before the static ones: 10 to, 7 back\nthree calls: 11 to, 7 back\n"
+        "edges: 6 6, neighbours 1 0\nthe host changed edges: 11 to, 7 back\n"
+        "20 40 24, then 8 10 40\nnamed: 0 0 1 0, 9, 1 cannot\n"
         "few: 1 5 2999, 1 bytes of tables\ntwo of a call: 1 6 7 4, 3 copies\n"
         "the system's kernel: -1, then 2097152\n");
+  const ProcessResult nothing = run_process({folder.path() + "/p", "none", "yet"}, folder.path());
+  CHECK(nothing.status == 1);
+  CHECK(nothing.output ==
+        "moonloop: line 12: an array that is to stay on the device has no memory yet\n");
   const ProcessResult crash = run_process({folder.path() + "/p", "crash"}, folder.path());
   CHECK(crash.status == 128 + 11);
 }
