@@ -1,14 +1,9 @@
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <flang/Parser/parse-tree-visitor.h>
-#pragma GCC diagnostic pop
+#include "frontends/fortran/flang_boxes.h"
 
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/flang_boxes.h"
+#include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
@@ -26,17 +21,21 @@ bool is_derived(const ev::DynamicType& type) {
 }
 
 /// The allocatable arrays to which statements give memory more than once, or in several ways.
-struct MemoryFinder {
+struct MemoryFinder : TreeVisitor {
   explicit MemoryFinder(const ProcedureEffects& p) : procedures(p) {}
 
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+  bool before(const TreeNode& n) override {
+    bool inside = true;
+    n.when<fp::WhereStmt, fp::WhereConstruct>([&](const auto& x) { inside = pre(x); });
+    return inside;
   }
-  template <typename T>
-  void Post(const T&) {}
+  void after(const TreeNode& n) override {
+    n.when<fp::AllocateStmt, fp::DeallocateStmt, fp::WhereStmt, fp::WhereConstruct,
+           fp::AssignmentStmt, fp::PointerAssignmentStmt, fp::CallStmt, fp::Expr>(
+        [&](const auto& x) { post(x); });
+  }
 
-  void Post(const fp::AllocateStmt& s) {
+  void post(const fp::AllocateStmt& s) {
     std::vector<const sem::Symbol*> objects;
     const auto& all = std::get<std::list<fp::Allocation>>(s.t);
     for (const fp::Allocation& a : all)
@@ -50,7 +49,7 @@ struct MemoryFinder {
       if (beside || sem::IsDummy(*o) || !once.insert(o).second) found.insert(o);
     together.push_back(std::move(objects));
   }
-  void Post(const fp::DeallocateStmt& s) {
+  void post(const fp::DeallocateStmt& s) {
     std::vector<const sem::Symbol*> objects;
     for (const fp::AllocateObject& o : std::get<std::list<fp::AllocateObject>>(s.t))
       if (const auto* n = std::get_if<fp::Name>(&o.u); n && n->symbol)
@@ -59,28 +58,28 @@ struct MemoryFinder {
       if (sem::IsDummy(*o)) found.insert(o);
     together.push_back(std::move(objects));
   }
-  bool Pre(const fp::WhereStmt&) { return ++masked > 0; }
-  void Post(const fp::WhereStmt&) { --masked; }
-  bool Pre(const fp::WhereConstruct&) { return ++masked > 0; }
-  void Post(const fp::WhereConstruct&) { --masked; }
-  void Post(const fp::AssignmentStmt& s) {
+  bool pre(const fp::WhereStmt&) { return ++masked > 0; }
+  void post(const fp::WhereStmt&) { --masked; }
+  bool pre(const fp::WhereConstruct&) { return ++masked > 0; }
+  void post(const fp::WhereConstruct&) { --masked; }
+  void post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
     const sem::Symbol* whole = a && masked == 0 ? whole_allocatable(a->lhs) : nullptr;
     if (whole && ev::UnwrapWholeSymbolDataRef(a->lhs) && a->rhs.Rank() > 0)
       found.insert(&whole->GetUltimate());
   }
   /// Where a pointer of a module is to point at what one of the routine's own does.
-  void Post(const fp::PointerAssignmentStmt& s) {
+  void post(const fp::PointerAssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
     const sem::Symbol* to = a ? ev::GetFirstSymbol(a->lhs) : nullptr;
     const sem::Symbol* from = a ? ev::UnwrapWholeSymbolDataRef(a->rhs) : nullptr;
     if (to && from && is_outer(*to) && sem::IsPointer(from->GetUltimate()) && !is_outer(*from))
       found.insert(&from->GetUltimate());
   }
-  void Post(const fp::CallStmt& s) {
+  void post(const fp::CallStmt& s) {
     if (s.typedCall) call(*s.typedCall);
   }
-  void Post(const fp::Expr& e) {
+  void post(const fp::Expr& e) {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
     if (typed) function(*typed);
   }
@@ -178,7 +177,7 @@ bool gives_boxed(const sem::Symbol& procedure) {
 Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& places,
                const ProcedureEffects& procedures, Routine& routine) {
   MemoryFinder memory(procedures);
-  fp::Walk(block, memory);
+  walk(block, memory);
   memory.spread(routine);
   Boxes out;
   for (const auto& [name, symbol] : scope) {

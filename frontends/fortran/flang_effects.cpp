@@ -1,11 +1,6 @@
 #include "frontends/fortran/flang_effects.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <flang/Parser/parse-tree-visitor.h>
-#pragma GCC diagnostic pop
+#include "frontends/fortran/flang_walk.h"
 
 // What procedures do, from what each of them does itself.
 namespace moonloop::fortran {
@@ -14,53 +9,53 @@ namespace {
 /// Calls `visit` on each subprogram, also within others, with its name and its first and last
 /// statement.
 template <typename F>
-struct Subprograms {
-  bool Pre(const fp::SubroutineSubprogram& s) {
+struct Subprograms : TreeVisitor {
+  explicit Subprograms(F f) : visit(std::move(f)) {}
+
+  void pre(const fp::SubroutineSubprogram& s) {
     const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
     visit(s, std::get<fp::Name>(head.statement.t), head.source,
           std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
-    return true;
   }
-  bool Pre(const fp::FunctionSubprogram& s) {
+  void pre(const fp::FunctionSubprogram& s) {
     const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(s.t);
     visit(s, std::get<fp::Name>(head.statement.t), head.source,
           std::get<fp::Statement<fp::EndFunctionStmt>>(s.t).source);
+  }
+  bool before(const TreeNode& n) override {
+    n.when<fp::SubroutineSubprogram, fp::FunctionSubprogram>([&](const auto& x) { pre(x); });
     return true;
   }
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
-  }
-  template <typename T>
-  void Post(const T&) {}
 
   F visit;
 };
 
 /// The texts of interfaces.
-struct InterfaceFinder {
-  bool Pre(const fp::InterfaceBody::Subroutine& s) {
+struct InterfaceFinder : TreeVisitor {
+  bool pre(const fp::InterfaceBody::Subroutine& s) {
     const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
     return add(std::get<fp::Name>(head.statement.t), head.source,
                std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
   }
-  bool Pre(const fp::InterfaceBody::Function& f) {
+  bool pre(const fp::InterfaceBody::Function& f) {
     const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(f.t);
     return add(std::get<fp::Name>(head.statement.t), head.source,
                std::get<fp::Statement<fp::EndFunctionStmt>>(f.t).source);
   }
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+  bool before(const TreeNode& n) override {
+    bool inside = true;
+    n.when<fp::InterfaceBody::Subroutine, fp::InterfaceBody::Function>(
+        [&](const auto& x) { inside = pre(x); });
+    return inside;
   }
-  template <typename T>
-  void Post(const T&) {}
 
   bool add(const fp::Name& name, fp::CharBlock first, fp::CharBlock last) {
     if (name.symbol)
       found[&name.symbol->GetUltimate()] = fp::CharBlock{first.begin(), last.end()}.ToString();
     return false;
   }
+
+  explicit InterfaceFinder(std::map<const sem::Symbol*, std::string>& to) : found(to) {}
 
   std::map<const sem::Symbol*, std::string>& found;
 };
@@ -104,9 +99,9 @@ void ProcedureEffects::add(const fp::Program& program, const Places& places,
             global_[symbol.name().ToString()] = own;
         }
       }};
-  fp::Walk(program, subprograms);
+  walk(program, subprograms);
   InterfaceFinder interfaces{interfaces_};
-  fp::Walk(program, interfaces);
+  walk(program, interfaces);
 }
 
 std::string ProcedureEffects::interface_of(const sem::Symbol& procedure) const {

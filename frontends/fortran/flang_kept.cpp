@@ -1,12 +1,6 @@
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <flang/Parser/parse-tree-visitor.h>
-#pragma GCC diagnostic pop
-
 #include "frontends/fortran/flang_arguments.h"
 #include "frontends/fortran/flang_moved.h"
+#include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/procedures.h"
 
 // Statements that stay Fortran: a routine of the interface has the statement as it is, with the
@@ -16,32 +10,36 @@ namespace moonloop::fortran {
 namespace {
 
 /// The names in a statement, and what they are there.
-struct NamesInStatement {
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+struct NamesInStatement : TreeVisitor {
+  bool before(const TreeNode& n) override {
+    bool inside = true;
+    n.when<fp::AllocateObject, fp::Call, fp::Format>([&](const auto& x) { inside = pre(x); });
+    return inside;
   }
-  template <typename T>
-  void Post(const T&) {}
-  void Post(const fp::Name& n) {
+  void after(const TreeNode& n) override {
+    n.when<fp::Name, fp::LoopControl::Bounds, fp::Variable, fp::IoImpliedDoControl, fp::Call,
+           fp::ErrLabel, fp::EndLabel, fp::EorLabel, fp::AltReturnSpec>(
+        [&](const auto& x) { post(x); });
+  }
+  void post(const fp::Name& n) {
     if (!n.symbol) return;
     all.push_back(&n);
     if (changing > 0) passed.push_back(&n.symbol->GetUltimate());
     if (changing > 1) nested.push_back(&n.symbol->GetUltimate());
   }
-  void Post(const fp::LoopControl::Bounds& b) {
+  void post(const fp::LoopControl::Bounds& b) {
     if (const fp::Name& n = b.name.thing; n.symbol) counters.push_back(&n.symbol->GetUltimate());
   }
-  void Post(const fp::Variable& v) { assigned.push_back(&v); }
-  void Post(const fp::IoImpliedDoControl& c) {
+  void post(const fp::Variable& v) { assigned.push_back(&v); }
+  void post(const fp::IoImpliedDoControl& c) {
     if (const fp::Name& n = c.name.thing.thing; n.symbol)
       counters.push_back(&n.symbol->GetUltimate());
   }
-  bool Pre(const fp::AllocateObject& o) {
+  bool pre(const fp::AllocateObject& o) {
     objects.push_back(&o);
     return true;
   }
-  bool Pre(const fp::Call& c) {
+  bool pre(const fp::Call& c) {
     if (const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
         name && name->ToString() == "associated" && name->symbol &&
         name->symbol->attrs().test(sem::Attr::INTRINSIC))
@@ -52,15 +50,15 @@ struct NamesInStatement {
     changing += may_change_arguments(c);
     return true;
   }
-  void Post(const fp::Call& c) { changing -= may_change_arguments(c); }
-  bool Pre(const fp::Format& f) {
+  void post(const fp::Call& c) { changing -= may_change_arguments(c); }
+  bool pre(const fp::Format& f) {
     if (const auto* label = std::get_if<fp::Label>(&f.u)) format = *label;
     return true;
   }
-  void Post(const fp::ErrLabel& x) { labels.push_back(x.v); }
-  void Post(const fp::EndLabel& x) { labels.push_back(x.v); }
-  void Post(const fp::EorLabel& x) { labels.push_back(x.v); }
-  void Post(const fp::AltReturnSpec& x) { labels.push_back(x.v); }
+  void post(const fp::ErrLabel& x) { labels.push_back(x.v); }
+  void post(const fp::EndLabel& x) { labels.push_back(x.v); }
+  void post(const fp::EorLabel& x) { labels.push_back(x.v); }
+  void post(const fp::AltReturnSpec& x) { labels.push_back(x.v); }
 
   std::vector<const fp::Name*> all;
   std::vector<const fp::Variable*> assigned;
@@ -214,7 +212,7 @@ class Keeping : public OutputArguments {
   template <typename T>
   NamesInStatement read_names(const T& s) {
     NamesInStatement names;
-    fp::Walk(s, names);
+    walk(s, names);
     if (const auto known = moved_.procedures->of(own_effects(s)))
       effects_ = known->effects;
     else

@@ -1,29 +1,21 @@
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <flang/Parser/parse-tree-visitor.h>
-#pragma GCC diagnostic pop
+#include "frontends/fortran/flang_moved.h"
 
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/flang_moved.h"
+#include "frontends/fortran/flang_walk.h"
 
 // Variables of modules that statements give other memory, or ask whether they have some.
 namespace moonloop::fortran {
 namespace {
 
 /// What is asked whether it has memory, or whether it points at something.
-struct QuestionFinder {
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+struct QuestionFinder : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Call>([&](const auto& x) { post(x); });
   }
-  template <typename T>
-  void Post(const T&) {}
 
-  void Post(const fp::Call& c) {
+  void post(const fp::Call& c) {
     const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
     if (!name || !name->symbol || !name->symbol->attrs().test(sem::Attr::INTRINSIC)) return;
     const bool points = name->ToString() == "associated";
@@ -44,16 +36,13 @@ struct QuestionFinder {
 
 /// Components that elements of arrays of modules have each for itself, in memory of their own: no
 /// array of a kernel has them.
-struct ScatteredFinder {
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+struct ScatteredFinder : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Expr, fp::Variable, fp::AllocateObject>([&](const auto& x) { post(x); });
   }
-  template <typename T>
-  void Post(const T&) {}
-  void Post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
-  void Post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
-  void Post(const fp::AllocateObject& o) {
+  void post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
+  void post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
+  void post(const fp::AllocateObject& o) {
     if (std::holds_alternative<fp::StructureComponent>(o.u)) note(sem::GetExpr(nullptr, o));
   }
 
@@ -72,15 +61,12 @@ struct ScatteredFinder {
 };
 
 /// What a procedure that is not known may give other memory, of what a block uses.
-struct ReachedFinder {
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+struct ReachedFinder : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Expr, fp::Variable>([&](const auto& x) { post(x); });
   }
-  template <typename T>
-  void Post(const T&) {}
-  void Post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
-  void Post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
+  void post(const fp::Expr& e) { note(sem::GetExpr(nullptr, e)); }
+  void post(const fp::Variable& v) { note(sem::GetExpr(nullptr, v)); }
 
   void note(const SomeExpr* e) {
     if (!e || !ev::IsVariable(*e)) return;
@@ -116,14 +102,11 @@ bool is_passed_to_unknown(const sem::Symbol* variable, const OwnEffects& own,
 }
 
 /// The names in a block: whether it has a symbol, and its procedures.
-struct BlockNames {
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+struct BlockNames : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Name>([&](const auto& x) { post(x); });
   }
-  template <typename T>
-  void Post(const T&) {}
-  void Post(const fp::Name& n) {
+  void post(const fp::Name& n) {
     if (!n.symbol) return;
     const sem::Symbol& s = n.symbol->GetUltimate();
     all.insert(&s);
@@ -137,14 +120,12 @@ bool has(const ProcedureEffects::Known& p, const sem::Symbol* variable) {
   return p.names.contains(variable) || p.moves.contains(variable);
 }
 
-struct UseFinder {
-  template <typename T>
-  bool Pre(const T&) {
-    return !found;
+struct UseFinder : TreeVisitor {
+  bool before(const TreeNode&) override { return !found; }
+  void after(const TreeNode& n) override {
+    n.when<fp::Name>([&](const auto& x) { post(x); });
   }
-  template <typename T>
-  void Post(const T&) {}
-  void Post(const fp::Name& n) { found = found || (n.symbol && is_use(n.symbol->GetUltimate())); }
+  void post(const fp::Name& n) { found = found || (n.symbol && is_use(n.symbol->GetUltimate())); }
 
   bool is_use(const sem::Symbol& s) const {
     if (moved.variables.contains(&s)) return true;
@@ -154,6 +135,8 @@ struct UseFinder {
                                 [&](const auto& v) { return has(*known, v.first); });
   }
 
+  explicit UseFinder(const Moved& m) : moved(m) {}
+
   const Moved& moved;
   bool found = false;
 };
@@ -162,51 +145,36 @@ template <typename T>
 bool uses_some(const T& x, const Moved& moved) {
   if (moved.variables.empty() && !moved.boxed_functions) return false;
   UseFinder f{moved};
-  fp::Walk(x, f);
+  walk(x, f);
   return f.found;
 }
 
 /// Whether the statements of a construct can be elsewhere: none of them leaves it, or is gone to.
-struct WholeFinder {
-  template <typename T>
-  bool Pre(const T&) {
-    return possible;
-  }
-  template <typename T>
-  void Post(const T&) {}
-  template <typename T>
-  bool Pre(const fp::Statement<T>& s) {
-    const bool keyword = std::is_same_v<T, fp::NonLabelDoStmt>;
-    possible = possible && !s.label && (!keyword || s.source.ToString().starts_with("do "));
-    return possible;
-  }
-  bool Pre(const fp::ExitStmt& s) { return possible = possible && is_loop && !s.v; }
-  bool Pre(const fp::CycleStmt& s) { return possible = possible && is_loop && !s.v; }
-  bool Pre(const fp::ReturnStmt&) { return possible = false; }
-  bool Pre(const fp::StopStmt&) { return possible = false; }
-  bool Pre(const fp::GotoStmt&) { return possible = false; }
-  bool Pre(const fp::ComputedGotoStmt&) { return possible = false; }
-  bool Pre(const fp::ArithmeticIfStmt&) { return possible = false; }
-  bool Pre(const fp::CallStmt&) { return possible = false; }
-  bool Pre(const fp::PointerAssignmentStmt&) { return possible = false; }
-  bool Pre(const fp::Format&) { return possible = false; }
-  bool Pre(const fp::PrintStmt&) { return possible = false; }
-  bool Pre(const fp::WriteStmt&) { return possible = false; }
-  bool Pre(const fp::ReadStmt&) { return possible = false; }
-  bool Pre(const fp::BlockConstruct&) { return possible = false; }
-  bool Pre(const fp::AssociateConstruct&) { return possible = false; }
-  bool Pre(const fp::CaseConstruct&) { return possible = false; }
-  bool Pre(const fp::OpenMPConstruct&) { return possible = false; }
-  bool Pre(const fp::OpenACCConstruct&) { return possible = false; }
-  bool Pre(const fp::CompilerDirective&) { return possible = false; }
+struct WholeFinder : TreeVisitor {
+  explicit WholeFinder(bool loop) : is_loop(loop) {}
 
-  bool is_loop = false, possible = true;
+  bool before(const TreeNode& n) override {
+    if (n.source) {
+      const bool keyword = n.as<fp::Statement<fp::NonLabelDoStmt>>() != nullptr;
+      possible = possible && !*n.label && (!keyword || n.source->ToString().starts_with("do "));
+    }
+    n.when<fp::ExitStmt, fp::CycleStmt>(
+        [&](const auto& s) { possible = possible && is_loop && !s.v; });
+    n.when<fp::ReturnStmt, fp::StopStmt, fp::GotoStmt, fp::ComputedGotoStmt, fp::ArithmeticIfStmt,
+           fp::CallStmt, fp::PointerAssignmentStmt, fp::Format, fp::PrintStmt, fp::WriteStmt,
+           fp::ReadStmt, fp::BlockConstruct, fp::AssociateConstruct, fp::CaseConstruct,
+           fp::OpenMPConstruct, fp::OpenACCConstruct, fp::CompilerDirective>(
+        [&](const auto&) { possible = false; });
+    return possible;
+  }
+
+  bool is_loop, possible = true;
 };
 
 template <typename First, typename Last, typename T>
 std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
   WholeFinder f{is_loop};
-  fp::Walk(construct, f);
+  walk(construct, f);
   if (!f.possible) return std::nullopt;
   const fp::CharBlock first = std::get<fp::Statement<First>>(construct.t).source,
                       last = std::get<fp::Statement<Last>>(construct.t).source;
@@ -217,7 +185,7 @@ std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
 
 Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes boxes) {
   QuestionFinder questions;
-  fp::Walk(block, questions);
+  walk(block, questions);
   OwnEffects own = own_effects(block);
   procedures.resolve(own);
   Moved out{own.moves, &procedures, std::move(boxes)};
@@ -228,17 +196,17 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes
   };
   add(questions.found.moves);
   ScatteredFinder scattered;
-  fp::Walk(block, scattered);
+  walk(block, scattered);
   for (const sem::Symbol* s : scattered.found) out.variables[s];
   add(own.records);
   if (!procedures.of(own)) {
     ReachedFinder reached;
-    fp::Walk(block, reached);
+    walk(block, reached);
     for (const sem::Symbol* s : reached.found)
       if (!is_passed_to_unknown(s, own, procedures)) out.variables[s];
   }
   BlockNames names;
-  fp::Walk(block, names);
+  walk(block, names);
   out.boxed_functions = std::any_of(names.procedures.begin(), names.procedures.end(),
                                     [](const sem::Symbol* s) { return gives_boxed(*s); });
   std::vector<std::pair<const sem::Symbol*, const ProcedureEffects::Known*>> called;

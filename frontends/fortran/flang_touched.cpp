@@ -1,11 +1,5 @@
 #include "frontends/fortran/flang_effects.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#include <flang/Parser/parse-tree-visitor.h>
-#pragma GCC diagnostic pop
+#include "frontends/fortran/flang_walk.h"
 
 // What a part of a text does itself. Where Fortran lets a statement give memory to something, or
 // take it, that this does not see, generated code writes to memory that is not a variable's any
@@ -111,50 +105,55 @@ bool is_input(const sem::Symbol& callee, const std::optional<fp::Keyword>& name,
 }
 
 /// Visits a tree.
-class Finder {
+class Finder : public TreeVisitor {
  public:
   explicit Finder(OwnEffects& out) : out_(out) {}
 
-  template <typename T>
-  bool Pre(const T&) {
-    return true;
+  bool before(const TreeNode& n) override {
+    bool inside = true;
+    n.when<fp::WhereStmt, fp::WhereConstruct, fp::Expr>([&](const auto& x) { inside = pre(x); });
+    return inside;
   }
-  template <typename T>
-  void Post(const T&) {}
+  void after(const TreeNode& n) override {
+    n.when<fp::Name, fp::EntryStmt, fp::Variable, fp::LoopControl::Bounds, fp::IoImpliedDoControl,
+           fp::AssignStmt, fp::WhereStmt, fp::WhereConstruct, fp::AllocateObject, fp::PointerObject,
+           fp::PointerAssignmentStmt, fp::AssignmentStmt, fp::OutputItem, fp::InputItem, fp::Call,
+           fp::Expr>([&](const auto& x) { post(x); });
+  }
 
-  void Post(const fp::Name& n) {
+  void post(const fp::Name& n) {
     const sem::Symbol* s = n.symbol ? &n.symbol->GetUltimate() : nullptr;
     if (s && s->has<sem::ObjectEntityDetails>()) variable(*s);
     if (const auto* g = s ? s->detailsIf<sem::NamelistDetails>() : nullptr) group(*g);
   }
-  void Post(const fp::EntryStmt& e) { entries.push_back(&std::get<fp::Name>(e.t)); }
-  void Post(const fp::Variable& v) {
+  void post(const fp::EntryStmt& e) { entries.push_back(&std::get<fp::Name>(e.t)); }
+  void post(const fp::Variable& v) {
     const SomeExpr* e = sem::GetExpr(nullptr, v);
     if (e)
       changed(*e);
     else
       out_.unknown = true;
   }
-  void Post(const fp::LoopControl::Bounds& b) { counts(b.name.thing); }
-  void Post(const fp::IoImpliedDoControl& c) { counts(c.name.thing.thing); }
-  void Post(const fp::AssignStmt& s) { counts(std::get<fp::Name>(s.t)); }
-  bool Pre(const fp::WhereStmt&) { return ++masked_ > 0; }
-  void Post(const fp::WhereStmt&) { --masked_; }
-  bool Pre(const fp::WhereConstruct&) { return ++masked_ > 0; }
-  void Post(const fp::WhereConstruct&) { --masked_; }
-  void Post(const fp::AllocateObject& o) {
+  void post(const fp::LoopControl::Bounds& b) { counts(b.name.thing); }
+  void post(const fp::IoImpliedDoControl& c) { counts(c.name.thing.thing); }
+  void post(const fp::AssignStmt& s) { counts(std::get<fp::Name>(s.t)); }
+  bool pre(const fp::WhereStmt&) { return ++masked_ > 0; }
+  void post(const fp::WhereStmt&) { --masked_; }
+  bool pre(const fp::WhereConstruct&) { return ++masked_ > 0; }
+  void post(const fp::WhereConstruct&) { --masked_; }
+  void post(const fp::AllocateObject& o) {
     const auto* name = std::get_if<fp::Name>(&o.u);
     if (name && name->symbol)
       moved({name->symbol->GetUltimate()});
     else
       moved(sem::GetExpr(nullptr, o));
   }
-  void Post(const fp::PointerObject& o) { moved(sem::GetExpr(nullptr, o)); }
-  void Post(const fp::PointerAssignmentStmt& s) {
+  void post(const fp::PointerObject& o) { moved(sem::GetExpr(nullptr, o)); }
+  void post(const fp::PointerAssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
     moved(a ? &a->lhs : nullptr);
   }
-  void Post(const fp::AssignmentStmt& s) {
+  void post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
     if (!a) {
       out_.unknown = true;
@@ -173,15 +172,15 @@ class Finder {
       assigned(a->lhs, a->rhs);
     }
   }
-  void Post(const fp::OutputItem& i) {
+  void post(const fp::OutputItem& i) {
     const auto* e = std::get_if<fp::Expr>(&i.u);
     transferred(e ? sem::GetExpr(nullptr, *e) : nullptr);
   }
-  void Post(const fp::InputItem& i) {
+  void post(const fp::InputItem& i) {
     const auto* v = std::get_if<fp::Variable>(&i.u);
     transferred(v ? sem::GetExpr(nullptr, *v) : nullptr);
   }
-  void Post(const fp::Call& c) {
+  void post(const fp::Call& c) {
     const sem::Symbol* callee = callee_of(c);
     const bool intrinsic = callee && callee->attrs().test(sem::Attr::INTRINSIC);
     const bool reads =
@@ -212,14 +211,14 @@ class Finder {
     }
   }
   /// Functions, operators that a program defines, and procedures that are given to others.
-  bool Pre(const fp::Expr& e) {
+  bool pre(const fp::Expr& e) {
     if (depth_++ > 0) return true;
     if (const SomeExpr* typed = sem::GetExpr(nullptr, e))
       for (const sem::Symbol& s : ev::CollectSymbols(*typed))
         if (sem::IsProcedure(s)) called(s.GetUltimate());
     return true;
   }
-  void Post(const fp::Expr&) { --depth_; }
+  void post(const fp::Expr&) { --depth_; }
 
   std::vector<const fp::Name*> entries;
 
@@ -339,7 +338,7 @@ template <typename T>
 OwnEffects effects_in(const T& tree, std::vector<const fp::Name*>* entries = nullptr) {
   OwnEffects out;
   Finder finder(out);
-  fp::Walk(tree, finder);
+  walk(tree, finder);
   if (entries) *entries = std::move(finder.entries);
   return out;
 }
