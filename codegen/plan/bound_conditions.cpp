@@ -22,12 +22,14 @@ void BoundConditions::collect(const PlanNode& node, std::vector<int>& insns,
   for (const PlanNode& c : node.children) collect(c, insns, changed);
 }
 
-Exprs BoundConditions::of(const PlanNode& loop) const {
+Exprs BoundConditions::of(const PlanNode& loop, const std::set<std::string>& fixed) const {
   const std::vector<std::string> bounds = domains_.data_of(loop.iname());
   if (bounds.empty()) return {};
   std::vector<int> sharing;
   std::set<std::string> changed;  // inames of loops, and what statements write
   collect(loop, sharing, changed);
+  for (const std::string& iname : fixed)
+    if (iname != loop.iname()) changed.erase(iname);
   if (sharing.empty()) return {};
   const auto predicates = [&](int i) -> const Exprs& {
     return k_.instructions[static_cast<std::size_t>(i)]->predicates;

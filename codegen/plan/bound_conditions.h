@@ -16,8 +16,9 @@ class BoundConditions {
   BoundConditions(const Kernel& k, const Domains& domains);
 
   /// The conditions that all statements of the loop share with those that write its bounds, and
-  /// that nothing in the loop changes: only under these have its bounds values.
-  Exprs of(const PlanNode& loop) const;
+  /// that nothing in the loop changes: only under these have its bounds values. Loops over `fixed`
+  /// change nothing: who asks has one value of each, as a work-item has.
+  Exprs of(const PlanNode& loop, const std::set<std::string>& fixed = {}) const;
 
  private:
   void collect(const PlanNode& node, std::vector<int>& insns, std::set<std::string>& changed) const;

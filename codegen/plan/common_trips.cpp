@@ -186,16 +186,15 @@ class Placer {
   struct Part {
     Names items;
     std::set<std::string> inames;  // and of the loops around
+    Exprs predicates;              // where their bounds have values
     Ends ends;
   };
 
   /// Before the loop `n`, work-items put together from where to where it runs.
   void agree(PlanNode& n, const Names& around, bool repeats, std::vector<Known>& known,
              std::vector<PlanNode>& out) {
-    const Exprs predicates = conditions_.of(n);
     std::vector<Part> all;
-    Known own{to_string(conjunction(predicates)), {}, static_cast<int>(plan_.common_trips.size())};
-    for (const Expr& p : predicates) collect_reads(p, own.reads);
+    Known own{{}, {}, static_cast<int>(plan_.common_trips.size())};
     for (Names& items : items_of(n, around)) {
       Names dims = around;
       dims.insert(dims.end(), items.begin(), items.end());
@@ -203,7 +202,10 @@ class Placer {
       part.inames.insert(dims.begin(), dims.end());
       dims.push_back(n.iname());
       part.ends = ends_of(domains_.of(dims), plan_.apart);
-      own.text += fmt::format("; {}", fmt::join(items, " "));
+      part.predicates = conditions_.of(n, part.inames);
+      for (const Expr& p : part.predicates) collect_reads(p, own.reads);
+      own.text +=
+          fmt::format("; {} if {}", fmt::join(items, " "), to_string(conjunction(part.predicates)));
       for (const Expr& e : {part.ends.first, part.ends.end}) {
         own.text += ": " + (e ? to_string(e) : "");
         if (e) collect_reads(e, own.reads);
@@ -217,12 +219,12 @@ class Placer {
         return;
       }
     n.loop()->common_trips = own.trips;
-    put_together(n, all, predicates, around, repeats, out);
+    put_together(n, all, around, repeats, out);
     known.push_back(std::move(own));
   }
 
-  void put_together(const PlanNode& n, const std::vector<Part>& all, const Exprs& predicates,
-                    const Names& around, bool repeats, std::vector<PlanNode>& out) {
+  void put_together(const PlanNode& n, const std::vector<Part>& all, const Names& around,
+                    bool repeats, std::vector<PlanNode>& out) {
     CommonTrips trips;
     std::vector<PlanNode> parts;
     for (const Part& part : all) {
@@ -235,7 +237,7 @@ class Placer {
         if (device_) update.atomic = Atomicity::Update;
         update.lhs = {var(name)};
         update.rhs = call(first ? "min" : "max", {var(name), value});
-        update.predicates = predicates;
+        update.predicates = part.predicates;
         update.inames = part.inames;
         updates.push_back(add(std::move(update)));
       };
@@ -335,9 +337,11 @@ class Placer {
     for (const Names& own : all) {
       const bool least = std::none_of(all.begin(), all.end(), [&](const Names& other) {
         return other.size() < own.size() &&
-               std::all_of(other.begin(), other.end(), [&](const std::string& name) {
-                 return std::find(own.begin(), own.end(), name) != own.end();
-               });
+               std::all_of(
+                   other.begin(), other.end(),
+                   [&](const std::string& name) {
+                     return std::find(own.begin(), own.end(), name) != own.end();
+                   });
       });
       if (least) out.push_back(own);
     }

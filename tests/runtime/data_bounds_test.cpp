@@ -474,10 +474,16 @@ end
 )";
   const Kernel plain = parsed(text);
   const Kernel row = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
-  for (const char* rows : {"", "g.0", "l.1"})
-    for (const char* n : {"1", "5"})
-      run_everywhere(*rows ? step(row, "tag_inames", {word(std::string("i:") + rows)}) : row, plain,
-                     {{"n", n}});
+  for (const char* rows : {"", "g.0", "l.1"}) {
+    const Kernel k = *rows ? step(row, "tag_inames", {word(std::string("i:") + rows)}) : row;
+    // Where the condition does not hold, `len` is any number.
+    const std::string code = generate(k, Target::OpenCL).source;
+    const std::size_t update = code.find("atomic_max(&t_end, len)");
+    REQUIRE(update != std::string::npos);
+    CHECK(code.substr(0, update).ends_with("f[i] > 0.5)\n" +
+                                           std::string(*rows == 'g' || *rows == 'l' ? 4 : 6, ' ')));
+    for (const char* n : {"1", "5"}) run_everywhere(k, plain, {{"n", n}});
+  }
 }
 
 // Differential test, seeds 9900387, 20140513 and others: the rows of a scan are in one group.
