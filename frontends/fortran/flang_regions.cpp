@@ -153,7 +153,7 @@ void DirectiveReader::at_once(Body body, bool update, const Span& at, Body& out)
     if (update) a->atomic = true;
     out.push_back(std::move(s));
   }
-  kept_apart_ = kept_apart_ || !update;
+  if (!update) keep_apart();
 }
 
 void DirectiveReader::one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at,
@@ -161,7 +161,7 @@ void DirectiveReader::one_at_a_time(const fp::OpenMPCriticalConstruct& x, const 
   for (Statement s : block(std::get<fp::Block>(x.t), at)) {
     auto* a = std::get_if<Assignment>(&s.what);
     if (a) a->atomic = a->atomic || !update_of(*a).empty();
-    kept_apart_ = kept_apart_ || !a || !a->atomic;
+    if (!a || !a->atomic) keep_apart();
     out.push_back(std::move(s));
   }
 }

@@ -43,6 +43,8 @@ class DirectiveReader {
   void one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at, Body& out);
 
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
+  void keep_apart() { kept_apart_ = routine_.kept_apart = true; }
+
   bool kept_apart_ = false;  // statements of the loop run for one thread at a time
   int regions_ = 0;          // of OpenMP around it
 };

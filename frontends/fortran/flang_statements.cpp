@@ -188,9 +188,7 @@ class Reader : private DirectiveReader {
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::PrintStmt>& x) {
-              if (skip_output_) return;
-              if (has_moved) return keep("print");
-              output(read_output(x.value(), at), at, out);
+              if (!skip_output_) output(read_print(x.value(), s, source, at, moved_), at, out);
             },
             [&](const Indirection<fp::WriteStmt>& x) {
               if (auto made = read_write(x.value(), s, source, at, skip_output_, moved_))
@@ -330,9 +328,12 @@ class Reader : private DirectiveReader {
   /// Its variables are the routine's, under other names where these are taken.
   void block_construct(const fp::BlockConstruct& x, Body& out) {
     const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
+    const std::size_t outer = routine_.defaults.size();
     read_block_declarations(std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source, scope_, places_,
                             routine_, bounds_of_blocks_);
-    append(block(std::get<fp::Block>(x.t), at), out);
+    Body inside = block(std::get<fp::Block>(x.t), at);
+    set_defaults(routine_, outer, false, inside);
+    append(std::move(inside), out);
   }
 
   void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) override {
