@@ -126,6 +126,47 @@ struct Instead {
   std::vector<std::string> fortran;
   std::string c;
   bool calls = false;  // intrinsic functions that the standard does not have
+  std::vector<std::string> modules = {};  // of the interfaces, that nothing else uses
+};
+
+/// The modules that a text declares at the beginnings of lines.
+void collect_modules(const std::string& text, std::vector<std::string>& out) {
+  static constexpr std::string_view kWord = "module ";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (text.compare(at, kWord.size(), kWord) == 0)
+      out.push_back(text.substr(at + kWord.size(), end - at - kWord.size()));
+    at = end + 1;
+  }
+}
+
+/// The compiler's files about modules that no other file uses, which go again; those that were
+/// there before stay.
+class ModuleFilesOf {
+ public:
+  ModuleFilesOf(const std::vector<std::string>& modules, const std::vector<std::string>& command) {
+    std::string folder = ".";
+    for (std::size_t i = 1; i < command.size(); ++i) {
+      const std::string& w = command[i];
+      const bool apart = w == "-J" || w == "-module" || w == "-module-dir";
+      if (apart && i + 1 < command.size()) folder = command[i + 1];
+      if (w.starts_with("-J") && w.size() > 2) folder = w.substr(2);
+    }
+    for (const std::string& m : modules) {
+      const fs::path path = fs::path(folder) / (m + ".mod");
+      std::error_code none;
+      if (!fs::exists(path, none)) paths_.push_back(path);
+    }
+  }
+  ~ModuleFilesOf() {
+    std::error_code none;
+    for (const fs::path& p : paths_) fs::remove(p, none);
+  }
+  ModuleFilesOf(const ModuleFilesOf&) = delete;
+  ModuleFilesOf& operator=(const ModuleFilesOf&) = delete;
+
+ private:
+  std::vector<fs::path> paths_;
 };
 
 class Compiler {
@@ -167,6 +208,7 @@ class Compiler {
   std::vector<std::string> objects(const Compilation& c, const std::string& source,
                                    const Instead& files) const {
     std::vector<std::string> out;
+    const ModuleFilesOf of_interfaces(files.modules, c.words);
     for (const std::string& f : files.fortran) {
       std::vector<std::string> words = for_one_file(c);
       // One object is made of several, which the linker's plug-in would take apart.
@@ -274,6 +316,7 @@ class Compiler {
     Instead out{
         {}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c"), !calls.empty()};
     write_file(out.c, {r.code});
+    for (const Replaced& x : r.routines) collect_modules(x.by.module, out.modules);
     if (!is_fixed_form(path, common_.fortran)) {
       out.fortran = {folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {file_of(r.routines, calls)});

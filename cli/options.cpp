@@ -270,6 +270,47 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
   return run_transform_script(add_source("work-items", code), kernels, options);
 }
 
+/// Whether the kernel, or one that it calls, has an array of its own whose size is an argument.
+bool has_array_of_any_size(const Kernel& k) {
+  for (const auto& [name, t] : k.temporaries)
+    if (t.shape && std::any_of(t.shape->begin(), t.shape->end(),
+                               [](const Expr& extent) { return !as_int(extent); }))
+      return true;
+  return std::any_of(k.callees.begin(), k.callees.end(), [](const auto& callee) {
+    const CalledKernel& called = *callee.second;
+    return has_array_of_any_size(called.code ? *called.code : *called.meaning);
+  });
+}
+
+/// Kernels that a work-item cannot call, as it has no memory for their arrays, become parts of
+/// their callers.
+std::vector<Kernel> with_arrays_of_callees(const Common& c, std::vector<Kernel> kernels,
+                                           const ScriptOptions& options) {
+  for (;;) {
+    std::string code;
+    for (const Kernel& k : kernels) {
+      if (!c.means(k.name)) continue;
+      std::vector<std::string> names;
+      for (const auto& [name, called] : k.callees)
+        if (has_array_of_any_size(called->code ? *called->code : *called->meaning)) {
+          names.push_back(fmt::format("\"{}\"", name));
+          warn(c, {"inlined-call",
+                   fmt::format("the call of `{}` in `{}` is replaced by its body, as a work-item "
+                               "has no memory of the size of its arrays",
+                               name, k.name),
+                   {k.at, {}},
+                   {},
+                   {}});
+        }
+      if (!names.empty())
+        code += fmt::format("{0} = lp.inline({0}, {{{1}}})\n", lua_global(k.name),
+                            fmt::join(names, ", "));
+    }
+    if (code.empty()) return kernels;
+    kernels = run_transform_script(add_source("arrays of callees", code), kernels, options);
+  }
+}
+
 /// Fits loops that directives made parallel to processors, in the kernels `plain`, which no script
 /// has changed.
 std::vector<Kernel> with_parallel_rows(const Common& c, std::vector<Kernel> kernels,
@@ -403,8 +444,10 @@ std::vector<Kernel> load_kernels(const Common& c,
     kernels = with_own_schedules(c, std::move(kernels), chosen, options);
     note_changed();
   }
-  if (c.target && is_device(*c.target))
+  if (c.target && is_device(*c.target)) {
+    kernels = with_arrays_of_callees(c, std::move(kernels), options);
     kernels = with_work_items(c, std::move(kernels), plain, options);
+  }
   if (c.target && is_fortran(c.input) && (*c.target == Target::C || *c.target == Target::OpenMP))
     kernels = with_parallel_rows(c, std::move(kernels), plain, options);
   kernels = linked(std::move(kernels), [&c](const Kernel& k) { return c.means(k.name); });
@@ -429,6 +472,16 @@ std::vector<Kernel> load_kernels(const Common& c,
 
 std::vector<FortranImport> load_imports(const Common& c) {
   return fortran_imports(read_source(c.input), fortran_options(c));
+}
+
+std::vector<Diagnostic> refusals_of_directives(const FortranImport& i) {
+  if (i.directives.empty()) return {};
+  try {
+    std::vector<Kernel> kernels{*i.kernel};
+    for (const FortranFile::Transform& t : i.directives)
+      kernels = run_transform_script(t.source, kernels, {}, t.code.c_str());
+    return {};
+  } catch (const Error& e) { return e.diagnostics(); }
 }
 
 std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all) {

@@ -83,6 +83,8 @@ std::vector<Kernel> load_kernels(const Common& c,
                                  UsedKnobs* used = nullptr);
 /// The program units of the Fortran file that is the input, see fortran_imports().
 std::vector<FortranImport> load_imports(const Common& c);
+/// Why steps of the directives of an imported routine are refused; empty where none is.
+std::vector<Diagnostic> refusals_of_directives(const FortranImport& i);
 /// Prints a warning on standard error, unless --quiet.
 void warn(const Common& c, const Diagnostic& d);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.

@@ -96,9 +96,13 @@ std::string imports_of(const Common& c) {
   std::string out;
   for (const FortranImport& i : all) {
     kernels += i.why.empty() ? 1 : 0;
+    const std::vector<Diagnostic> refused = refusals_of_directives(i);
     out += fmt::format("{:<{}}  {}  {}\n", i.name, width, i.at.str(),
-                       i.why.empty() ? "imported" : "left out");
-    for (const Diagnostic& d : i.why) out += fmt::format("  {}: {}\n", d.where.at.str(), d.text);
+                       !i.why.empty()     ? "left out"
+                       : !refused.empty() ? "imported, but not its directives"
+                                          : "imported");
+    for (const Diagnostic& d : i.why.empty() ? refused : i.why)
+      out += fmt::format("  {}: {}\n", d.where.at.str(), d.text);
   }
   return out + fmt::format("{} of {} imported\n", kernels, all.size());
 }

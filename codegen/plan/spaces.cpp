@@ -36,6 +36,31 @@ bool chooses_element(const Kernel& k, const Instruction& insn, const Expr& targe
 
 }  // namespace
 
+namespace {
+
+/// Arrays whose size only the caller knows and that no group and no work-item of several uses: the
+/// one that does has them in the device's memory.
+std::set<std::string> arrays_of_one_item(const Kernel& k) {
+  std::set<std::string> out;
+  for (const auto& [name, t] : k.temporaries)
+    if (t.shape && std::any_of(t.shape->begin(), t.shape->end(),
+                               [](const Expr& extent) { return !as_int(extent); }))
+      out.insert(name);
+  for (const InsnPtr& i : k.instructions) {
+    if (out.empty()) break;
+    const bool spread = std::any_of(i->inames.begin(), i->inames.end(), [&](const std::string& n) {
+      const InameTag* t = k.tag(n);
+      return t && (t->kind == TagKind::Group || is_work_item(t));
+    });
+    if (!spread) continue;
+    for (const std::string& w : writes(*i)) out.erase(w);
+    for_each_read(k, *i, [&](const std::string& n) { out.erase(n); });
+  }
+  return out;
+}
+
+}  // namespace
+
 std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   std::map<std::string, AddressSpace> out;
   const OwnCopies own(k);
@@ -68,8 +93,10 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
       if (i->lhs.size() > 1 && !in_group && global)
         for (const Expr& l : i->lhs) by_group.insert(written_name(l));
     }
+  const std::set<std::string> of_one = arrays_of_one_item(k);
   for (const auto& [name, t] : k.temporaries) {
     AddressSpace space = t.space;
+    if (space == AddressSpace::Auto && of_one.contains(name)) space = AddressSpace::Global;
     if (space == AddressSpace::Private && !own.per_item(name))
       fail("unsupported", t.at ? t.at : k.at,
            "`{}` is private, but written at the number of its work-item, as memory that they share",

@@ -297,9 +297,11 @@ std::string bounds_of_result(const Called& p, const Parameter& a) {
     const std::string n = length(p, e, true);
     if (n.empty())
       fail("unsupported", a.at,
-           "`{}` gives an array whose bounds are not sums and products of arguments, which has no "
-           "counterpart in the interface",
-           p.kernel);
+           "`{}` gives {} not sums and products of arguments, which has no counterpart in the "
+           "interface",
+           p.kernel,
+           a.fortran.text && a.shape.size() == 1 ? "a text whose length is"
+                                                 : "an array whose bounds are");
     out += (out.empty() ? "" : ", ") + n;
   }
   return out.empty() ? "" : "(" + out + ")";

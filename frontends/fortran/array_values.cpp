@@ -402,7 +402,11 @@ Expr Expansion::packed(const Exprs& args, Body& out, const Span& at) {
   Variable& made = new_array("packed", type_of(array, r_, all_), at);
   const std::string name = made.name;
   Expr all = lit(1);
-  for (const Axis& a : axes) all = index_mul(all, call("max", {count(a), lit(0)}));
+  for (const Axis& a : axes) {  // as long as the whole axis, as bounds of sections may change
+    const bool section = a.most && !as_int(count(a));
+    const Expr n = section ? index_add({index_sub(a.most, a.least), lit(1)}) : count(a);
+    all = index_mul(all, call("max", {n, lit(0)}));
+  }
   const bool vector = !is_absent(args[2]);
   made.bounds.push_back({Expr(), vector ? count(axes_of(args[2], r_).at(0)) : all});
   if (vector) {

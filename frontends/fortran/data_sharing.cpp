@@ -164,6 +164,15 @@ class Sharing {
     rename_in(*outermost.body, names);
   }
 
+  /// Whether a reduction of a loop around goes over the loop of this directive, too.
+  bool joins(const Directive& d, const std::string& variable) const {
+    return !lanes_ && (d.tag == "simd" || reduces(d, variable));
+  }
+  static bool reduces(const Directive& d, const std::string& variable) {
+    return std::any_of(d.reductions.begin(), d.reductions.end(),
+                       [&](const auto& k) { return k.variable == variable; });
+  }
+
   /// The innermost loop, from `body` inwards, that has all uses of the variable, so that it and the
   /// loops around it reduce. Its bounds and theirs stay the same in `body`.
   Body& loop_that_reduces(const std::string& variable, Body& body) const {
@@ -184,7 +193,7 @@ class Sharing {
       for (Statement& s : *out) {
         if (mentions(s, variable) == 0) continue;
         auto* d = std::get_if<Do>(&s.what);
-        const bool in_order = !d || !d->directive || (!lanes_ && d->directive->tag == "simd");
+        const bool in_order = !d || !d->directive || joins(*d->directive, variable);
         if (only || !d || d->endless || !in_order) return *out;
         only = d;
       }
@@ -216,10 +225,12 @@ class Sharing {
     }
   }
 
-  /// `simd` loops in `body` do not reduce themselves what a loop around them does.
+  /// Loops in `body` do not reduce themselves what a loop around them does.
   static void leave_to_loops_around(const Directive::Reduction& r, Body& body) {
     for (Statement& s : body) {
-      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->tag == "simd") {
+      if (auto* d = std::get_if<Do>(&s.what);
+          d && d->directive &&
+          (d->directive->tag == "simd" || reduces(*d->directive, r.variable))) {
         Directive without = *d->directive;
         std::erase_if(without.reductions, [&](const auto& k) { return k.variable == r.variable; });
         d->directive = std::make_shared<const Directive>(std::move(without));

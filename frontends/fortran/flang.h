@@ -156,8 +156,12 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
 void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
                              const Routine& routine, Body& out);
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
+/// Puts what components begin with, from the routine's default `first` on, before the statements of
+/// the scope where they are declared; with `all` also of those that these do not name.
+void set_defaults(Routine& routine, std::size_t first, bool all, Body& body);
 /// All names in a routine's expressions.
 std::set<std::string> names_in(const Routine& r);
+std::set<std::string> names_in(const Body& body);
 /// `integer` and so on.
 std::string name_of(TypeCategory category);
 /// The type of numbers; nothing for others.

@@ -38,27 +38,29 @@ class OutputArguments {
                        const std::string& name = {}) {
     const std::string type = type_of(e);
     const Expr value = first_of_arguments(e);
+    if (e.Rank() > 0 && !value.as<Var>())
+      fail(fmt::format("part of an array, or an expression of arrays, in `{}`", what_));
+    const bool text = is_text(e.GetType());
+    return add(type, value, shape_of(value, e.Rank(), text, bounds), name);
+  }
+
+  /// Of a variable, as declarations have it; its bounds are arguments.
+  std::string shape_of(const Expr& variable, int axes, bool text, Bounds bounds) {
     std::string shape;
-    if (e.Rank() > 0) {
-      const auto* array = value.as<Var>();
-      if (!array) fail(fmt::format("part of an array, or an expression of arrays, in `{}`", what_));
-      const int letters = is_text(e.GetType()) ? 1 : 0;
-      for (int axis = 1; axis <= e.Rank(); ++axis) {
-        const auto bound = [&](const char* end) {
-          return call(std::string(kBound) + end, {value, lit(axis + letters)}, at_);
-        };
-        shape += shape.empty() ? "(" : ", ";
-        if (bounds != Bounds::FromOne) {
-          const bool open = bounds == Bounds::Open && axis == e.Rank();
-          const std::string low = add("integer(4)", bound("lbound"), "");
-          shape += low + ":" + (open ? "*" : add("integer(4)", bound("ubound"), ""));
-        } else {
-          shape += add("integer(4)", length(bound("lbound"), bound("ubound"), 1), "");
-        }
+    for (int axis = 1; axis <= axes; ++axis) {
+      const auto bound = [&](const char* end) {
+        return call(std::string(kBound) + end, {variable, lit(axis + (text ? 1 : 0))}, at_);
+      };
+      shape += shape.empty() ? "(" : ", ";
+      if (bounds != Bounds::FromOne) {
+        const bool open = bounds == Bounds::Open && axis == axes;
+        const std::string low = add("integer(4)", bound("lbound"), "");
+        shape += low + ":" + (open ? "*" : add("integer(4)", bound("ubound"), ""));
+      } else {
+        shape += add("integer(4)", length(bound("lbound"), bound("ubound"), 1), "");
       }
-      shape += ")";
     }
-    return add(type, value, shape, name);
+    return shape.empty() ? shape : shape + ")";
   }
 
   std::string add(const std::string& type, const Expr& value, const std::string& shape,
@@ -92,16 +94,20 @@ class OutputArguments {
   std::string type_of(const SomeExpr& e) const {
     const auto type = e.GetType();
     if (!type) throw InternalError("Flang gives an expression no type");
-    if (type->category() == TypeCategory::Character && type->kind() == 1) return "character(*)";
     if (type->category() == TypeCategory::Logical)
       return fmt::format("logical({})", e.Rank() > 0 || ev::IsVariable(e) ? type->kind() : 4);
-    const auto number = numeric_type(*type);
+    return type_of(*type);
+  }
+  /// Of other than logical values.
+  std::string type_of(const ev::DynamicType& type) const {
+    if (type.category() == TypeCategory::Character && type.kind() == 1) return "character(*)";
+    const auto number = numeric_type(type);
     if (!number || number->scalar == Scalar::F16)
-      fail(fmt::format("a value of type {} in `{}`", type->AsFortran(), what_));
-    const char* name = type->category() == TypeCategory::Integer ? "integer"
-                       : type->category() == TypeCategory::Real  ? "real"
-                                                                 : "complex";
-    return fmt::format("{}({})", name, type->kind());
+      fail(fmt::format("a value of type {} in `{}`", type.AsFortran(), what_));
+    const char* name = type.category() == TypeCategory::Integer ? "integer"
+                       : type.category() == TypeCategory::Real  ? "real"
+                                                                : "complex";
+    return fmt::format("{}({})", name, type.kind());
   }
 
   std::string_view what_;

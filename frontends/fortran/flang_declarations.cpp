@@ -24,6 +24,7 @@ class Declarations {
       if (!s.has<sem::ObjectEntityDetails>()) continue;
       const bool boxed = can_be_boxed(s);
       std::set<std::string> before;
+      const std::size_t defaults = routine_.defaults.size();
       if (boxed)
         for (const auto& [own, v] : routine_.variables) before.insert(own);
       try {
@@ -32,6 +33,7 @@ class Declarations {
         const auto type = ev::DynamicType::From(s);
         const bool known = !boxed && (sem::IsDummy(s) || sem::IsFunctionResult(s) ||
                                       (type && type->category() == TypeCategory::Derived));
+        routine_.defaults.resize(defaults);
         if (boxed)
           std::erase_if(routine_.variables, [&](const auto& v) { return !before.count(v.first); });
         std::vector<Diagnostic>& to = known ? errors : routine_.unreadable[variable_name(*symbol)];
@@ -44,10 +46,12 @@ class Declarations {
   /// Variables that keep their values from call to call, and that the routine assigns, are the
   /// interface's.
   void keep_saved(const sem::Scope& scope, const std::set<std::string>& assigned) {
+    std::map<std::string, const sem::Symbol*> own;  // by their names here; components have none
+    collect_own(scope, own);
     for (auto& [name, v] : routine_.variables) {
       if (!v.saved || v.outer || v.dummy || !assigned.count(name)) continue;
-      const auto it = scope.find(fp::CharBlock{name});
-      if (it == scope.end()) continue;  // a component
+      const auto it = own.find(name);
+      if (it == own.end()) continue;
       const sem::Symbol& s = *it->second;
       FortranOuter o;
       o.kind = FortranOuter::Kind::Saved;
@@ -90,6 +94,15 @@ class Declarations {
   }
 
  private:
+  /// The variables of a routine's scope, and of the `block`s in it.
+  static void collect_own(const sem::Scope& scope, std::map<std::string, const sem::Symbol*>& out) {
+    for (const auto& [name, symbol] : scope) out.emplace(variable_name(*symbol), &*symbol);
+    for (const sem::Scope& inner : scope.children())
+      if (inner.kind() == sem::Scope::Kind::BlockConstruct ||
+          inner.kind() == sem::Scope::Kind::OtherConstruct)
+        collect_own(inner, out);
+  }
+
   /// A procedure by its address: an argument, or a pointer of the routine's own.
   void address(const sem::Symbol& s) {
     Variable v;
@@ -242,13 +255,13 @@ class Declarations {
 
   /// What a pointer points to has the shape that is known where it is passed. Its intent is about
   /// where it points to.
-  static void pointer(Variable& v, const sem::Symbol& s, const Span& at) {
+  void pointer(Variable& v, const sem::Symbol& s, const Span& at) const {
     const auto type = ev::DynamicType::From(s);
     const bool derived = type->category() == TypeCategory::Derived;
     const bool array = s.Rank() > 0 || !v.bounds.empty();
     if (v.result || !v.bounds.empty() || (v.dummy && derived && array) ||
         (!v.dummy && type->category() == TypeCategory::Logical))
-      unsupported(at, fmt::format("the pointer `{}`", v.name));
+      unsupported(at, fmt::format("the pointer `{}`", shown(v)));
     v.pointer = true;
     v.saved = false;
     v.intent = Intent::Unknown;
@@ -320,28 +333,33 @@ class Declarations {
     const auto type = ev::DynamicType::From(s);
     const auto& details = s.get<sem::ObjectEntityDetails>();
     if (type->IsUnlimitedPolymorphic() || type->IsAssumedType())
-      unsupported(at, fmt::format("`{}` of any type", v.name));
-    if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", v.name));
+      unsupported(at, fmt::format("`{}` of any type", shown(v)));
+    if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", shown(v)));
     v.allocatable = sem::IsAllocatable(s);
     if (v.allocatable && (details.shape().empty() || !v.bounds.empty() || v.result ||
                           (!v.dummy && (v.saved || s.owner().IsDerivedType()))))
-      unsupported(at, fmt::format("the allocatable `{}`", v.name));
+      unsupported(at, fmt::format("the allocatable `{}`", shown(v)));
     std::vector<Bounds> outer = std::move(v.bounds);
     v.bounds.clear();
     if (is_text(s)) letters(*type, s, v, at);
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
-    if (type->category() == TypeCategory::Derived) return components(v, *type, at);
-    v.type = v.text ? Type(Scalar::I8) : type_of(*type, v.name, at);
+    if (type->category() == TypeCategory::Derived) {
+      if (s.owner().IsDerivedType() && details.init() && has_defaults(v))
+        unsupported(at, fmt::format("the initial value of the component `{}`", shown(v)));
+      return components(v, *type, at);
+    }
+    v.type = v.text ? Type(Scalar::I8) : type_of(*type, shown(v), at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
     if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
       const bool is_component = s.owner().IsDerivedType();
-      if (is_component && (!v.dummy || v.intent == Intent::Out))  // else its caller's
-        unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
       if (!is_component) v.initial = to_elements(*init, at);
+      if (is_component && has_defaults(v)) give_default(v, *init, s.Rank(), at);
       if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
+    } else if (init && v.pointer && !v.dummy && s.owner().IsDerivedType()) {
+      routine_.defaults.push_back({at, PointerAssignment{v.name, Expr(), {}}});
     }
     if (v.logical && v.saved && !v.outer && !sem::IsNamedConstant(s)) {  // as it is kept
       v.kept = true;
@@ -357,6 +375,37 @@ class Declarations {
       unsupported(at, fmt::format("`{}` beside a variable of the same name", name));
   }
 
+  /// Whether a variable's components get the values that their type says: those of others have
+  /// them, or are as the caller has them.
+  static bool has_defaults(const Variable& v) {
+    return !v.outer && (!v.dummy || v.intent == Intent::Out);
+  }
+  /// The value of a component of these axes in each record.
+  void give_default(const Variable& v, const SomeExpr& init, int axes, const Span& at) {
+    if (v.saved && !v.dummy)
+      unsupported(at, fmt::format("the initial value of the component `{}`, which keeps its value,",
+                                  shown(v)));
+    if (v.component && v.component->polymorphic)
+      unsupported(at, fmt::format("the initial value of the component `{}`, whose type may be "
+                                  "another one,",
+                                  shown(v)));
+    const Expr place = var(v.name, at);
+    Expr value = to_expr(init, at);
+    const std::int64_t letters = v.text ? 1 : 0;
+    const auto all = static_cast<std::int64_t>(v.bounds.size());
+    if (init.Rank() > 0 && all > axes + letters && v.text)
+      unsupported(at, fmt::format("the initial value of the component `{}`", shown(v)));
+    if (init.Rank() > 0)
+      for (std::int64_t axis = axes + 1; axis <= all; ++axis) {
+        const auto bound = [&](const char* end) {
+          return call(std::string(kBound) + end, {place, lit(axis)}, at);
+        };
+        const Expr records = length(bound("lbound"), bound("ubound"), 1);
+        value = call(kArrays + std::string("spread"), {value, lit(axis), records}, at);
+      }
+    routine_.defaults.push_back({at, Assignment{place, value}});
+  }
+
   /// Of outer variables only what the routine uses counts: itself, or components of it.
   bool is_wanted(const std::string& name) const {
     if (!wanted_) return true;
@@ -368,12 +417,13 @@ class Declarations {
 
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
-      unsupported(at, fmt::format("the polymorphic `{}`", whole.name));
+      unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
     if (whole.constant || whole.result)
-      unsupported(at, fmt::format("`{}` of a derived type", whole.name));
+      unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();
+      v.written = (whole.written.empty() ? whole.name : whole.written) + "%" + c->name().ToString();
       if (!is_wanted(v.name) && whole.outer) continue;
       if (whole.dummy) v.component = component(whole, type, *c);
       object(std::move(v), *c, at);
@@ -421,15 +471,16 @@ class Declarations {
       if (value) n = value->LEN();
       caller = !n;
     }
-    if (type.kind() != 1 || (!n && !caller) || v.allocatable || v.pointer)
-      unsupported(at, fmt::format("`{}` of type {} and of this kind", v.name, type.AsFortran()));
+    const bool gets_memory = v.allocatable && n && !v.dummy && !can_be_boxed(s);
+    if (type.kind() != 1 || (!n && !caller) || (v.allocatable && !gets_memory) || v.pointer)
+      unsupported(at, fmt::format("`{}` of type {} and of this kind", shown(v), type.AsFortran()));
     v.text = true;
     if (n && !caller) {
       v.bounds.push_back({Expr(), to_index(*n, at)});
       return;
     }
     if (!v.dummy || v.outer || v.component || v.result)
-      unsupported(at, fmt::format("the length of `{}`, which its caller knows,", v.name));
+      unsupported(at, fmt::format("the length of `{}`, which its caller knows,", shown(v)));
     Variable extent;
     extent.at = at;
     extent.name = extent_name(v.name, 0);
@@ -474,22 +525,42 @@ class Declarations {
 
 }  // namespace
 
-std::set<std::string> names_in(const Routine& r) {
+std::set<std::string> names_in(const Body& body) {
   std::set<std::string> out;
-  const auto note = [&](const Expr& e) {
-    if (e) collect_reads(e, out);
-  };
-  const std::function<void(const Body&)> visit = [&](const Body& b) {
-    for (const Statement& s : b) {
-      expressions(s, note);
-      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-      for (const auto* inner : bodies(s)) visit(**inner);
-    }
-  };
-  visit(r.body);
-  for (const auto& [name, v] : r.variables)
-    for (const Bounds& b : v.bounds) note(b.lower), note(b.upper);
+  for (const Statement& s : body) {
+    expressions(s, [&](const Expr& e) {
+      if (e) collect_reads(e, out);
+    });
+    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+    if (const auto* p = std::get_if<PointerAssignment>(&s.what)) out.insert(p->pointer);
+    for (const auto* inner : bodies(s)) out.merge(names_in(**inner));
+  }
   return out;
+}
+
+std::set<std::string> names_in(const Routine& r) {
+  std::set<std::string> out = names_in(r.body);
+  for (const auto& [name, v] : r.variables)
+    for (const Bounds& b : v.bounds)
+      for (const Expr& e : {b.lower, b.upper})
+        if (e) collect_reads(e, out);
+  return out;
+}
+
+void set_defaults(Routine& routine, std::size_t first, bool all, Body& body) {
+  const std::set<std::string> used = names_in(body);
+  Body out;
+  for (std::size_t n = first; n < routine.defaults.size(); ++n) {
+    Statement& s = routine.defaults[n];
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const std::string name = a ? written_name(a->to) : std::get<PointerAssignment>(s.what).pointer;
+    const auto v = routine.variables.find(name);
+    const bool caller = v != routine.variables.end() && v->second.dummy;
+    if (all || caller || used.contains(name)) out.push_back(std::move(s));
+  }
+  routine.defaults.resize(first);
+  append(std::move(body), out);
+  body = std::move(out);
 }
 
 namespace {
@@ -623,8 +694,6 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
   read_declarations(scope, places, routine);
   for (const auto& [name, v] : routine.variables) {
     if (before.count(name)) continue;
-    if (v.saved && !v.constant)
-      unsupported(v.at, fmt::format("`{}`, which keeps its value and is in a `block`,", name));
     for (const Bounds& b : v.bounds)
       for (const Expr& e : {b.lower, b.upper})
         if (e) collect_reads(e, names_in_bounds[name]);

@@ -38,15 +38,12 @@ void name_order(Directive& d, const std::string& clause) {
 
 // ---- OpenMP.
 
-/// `+`, `*`, `min` or `max`; empty for others. What `-` puts together is added up.
+/// `+`, `*`, `min` or `max`; empty for others. Flang gets no `-`, see directive_text.h.
 std::string operation(const fp::OmpReductionIdentifier& id) {
   using Op = fp::DefinedOperator::IntrinsicOperator;
   if (const auto* o = std::get_if<fp::DefinedOperator>(&id.u)) {
     const auto* known = std::get_if<Op>(&o->u);
-    return !known                                        ? ""
-           : *known == Op::Add || *known == Op::Subtract ? "+"
-           : *known == Op::Multiply                      ? "*"
-                                                         : "";
+    return !known ? "" : *known == Op::Add ? "+" : *known == Op::Multiply ? "*" : "";
   }
   const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(id.u).u);
   const std::string text = name ? name->ToString() : "";

@@ -566,6 +566,22 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
   }
 }
 
+namespace {
+
+template <typename S>
+OutputStatement shown_or_kept(const S& s, const fp::ActionStmt& whole, std::string_view what,
+                              fp::CharBlock source, const Span& at, const Moved& moved) {
+  try {
+    return read_output(s, at);
+  } catch (const Error& e) {
+    try {
+      return read_kept(whole, what, source, at, moved);
+    } catch (const Error&) { throw Error(e.diagnostics()); }
+  }
+}
+
+}  // namespace
+
 std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
                                           fp::CharBlock source, const Span& at, bool skip_output,
                                           const Moved& moved) {
@@ -573,13 +589,13 @@ std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::Acti
   if (skip_output && shows && assigns) unsupported(at, "a `write` that assigns variables");
   if (skip_output && shows) return std::nullopt;
   if (assigns || uses(whole, moved)) return read_kept(whole, "write", source, at, moved);
-  try {
-    return read_output(s, at);
-  } catch (const Error& e) {
-    try {
-      return read_kept(whole, "write", source, at, moved);
-    } catch (const Error&) { throw Error(e.diagnostics()); }
-  }
+  return shown_or_kept(s, whole, "write", source, at, moved);
+}
+
+OutputStatement read_print(const fp::PrintStmt& s, const fp::ActionStmt& whole,
+                           fp::CharBlock source, const Span& at, const Moved& moved) {
+  if (uses(whole, moved)) return read_kept(whole, "print", source, at, moved);
+  return shown_or_kept(s, whole, "print", source, at, moved);
 }
 
 }  // namespace moonloop::fortran

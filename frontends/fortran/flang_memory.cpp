@@ -33,16 +33,18 @@ const Variable* own_object(const fp::AllocateObject& o, const Routine& routine) 
 
 /// Gives `v` the bounds of the whole variable `of`, where it is one.
 void bounds_like(Variable& v, const SomeExpr& of, const Span& at) {
-  if (!ev::UnwrapWholeSymbolDataRef(of) || of.Rank() != static_cast<int>(v.bounds.size())) return;
+  const std::size_t letters = v.text ? 1 : 0;
+  if (!ev::UnwrapWholeSymbolDataRef(of) ||
+      static_cast<std::size_t>(of.Rank()) + letters != v.bounds.size() ||
+      is_text(of.GetType()) != v.text)
+    return;
   const Expr whole = to_expr(of, at);
-  std::int64_t axis = 0;
-  for (Bounds& b : v.bounds) {
+  for (std::size_t axis = letters; axis < v.bounds.size(); ++axis) {
     const auto bound = [&](const char* end) {
-      return call(std::string(kBound) + end, {whole, lit(axis)}, at);
+      return call(std::string(kBound) + end, {whole, lit(static_cast<std::int64_t>(axis) + 1)}, at);
     };
-    ++axis;
-    b.lower = bound("lbound");
-    b.upper = bound("ubound");
+    v.bounds[axis].lower = bound("lbound");
+    v.bounds[axis].upper = bound("ubound");
   }
 }
 
@@ -92,12 +94,12 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
     const Variable* own = own_object(object, routine);
     if (!own || coarray) unsupported(at, "`allocate` of other variables than the routine's own");
     Variable& v = routine.variables.at(own->name);
-    if (v.bounds.empty() || v.bounds[0].upper)
+    std::size_t axis = v.text ? 1 : 0;  // behind the letters
+    if (v.bounds.size() <= axis || v.bounds[axis].upper)
       unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
     if (shape.empty() && like) bounds_like(v, typed(*like), at);
-    if (shape.size() != v.bounds.size() && !v.bounds[0].upper)
+    if (shape.size() + axis != v.bounds.size() && !v.bounds[axis].upper)
       unsupported(at, fmt::format("`allocate` of `{}` without a shape", v.name));
-    std::size_t axis = 0;
     for (const fp::AllocateShapeSpec& spec : shape) {
       const auto& [lower, upper] = spec.t;
       const auto bound = [&](const fp::BoundExpr& e) {

@@ -28,6 +28,8 @@ OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::Ch
 OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp::CharBlock source,
                           const Span& at, const Moved& moved);
 /// Nothing where `skip_output` leaves it out.
+OutputStatement read_print(const fp::PrintStmt& s, const fp::ActionStmt& whole,
+                           fp::CharBlock source, const Span& at, const Moved& moved);
 std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
                                           fp::CharBlock source, const Span& at, bool skip_output,
                                           const Moved& moved);

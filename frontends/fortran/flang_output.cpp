@@ -1,3 +1,7 @@
+#include <llvm/Support/raw_ostream.h>
+
+#include <cctype>
+
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 #include "frontends/fortran/flang.h"
@@ -14,6 +18,36 @@ std::string in_quotes(const std::string& text) {
   for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
   return out + "'";
 }
+
+/// The components of records in an expression, by the text of it that they are, and the symbols of
+/// these.
+struct Parts : ev::AnyTraverse<Parts> {
+  using Base = ev::AnyTraverse<Parts>;
+  explicit Parts(const SomeExpr& e) : Base(*this) { (*this)(e); }
+  using Base::operator();
+
+  template <typename T>
+  bool operator()(const ev::Designator<T>& d) {
+    const auto place = ev::ExtractDataRef(d, true, true);
+    const bool whole = place && std::holds_alternative<sem::SymbolRef>(place->u);
+    const auto* array = place ? std::get_if<ev::ArrayRef>(&place->u) : nullptr;
+    if (!place || whole || (array && array->base().IsSymbol())) return Base::operator()(d);
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    place->AsFortran(out);
+    all.emplace(out.str(), *place);
+    for (const sem::Symbol& s : ev::GetSymbolVector(*place)) named.insert(&s.GetUltimate());
+    return Base::operator()(d);  // subscripts
+  }
+  bool operator()(const ev::DescriptorInquiry& q) {
+    asks_shape = asks_shape || !q.base().IsSymbol();
+    return Base::operator()(q);
+  }
+
+  std::map<std::string, ev::DataRef> all;
+  std::set<const sem::Symbol*> named;
+  bool asks_shape = false;  // of a component
+};
 
 /// One statement: what it prints are arguments of a routine that does it.
 class Printing : public OutputArguments {
@@ -129,12 +163,18 @@ class Printing : public OutputArguments {
     return out + name + " = " + from + ", " + to + step + ")";
   }
 
-  /// The expression as the source has it: its variables are arguments under their own names.
+  /// The expression as the source has it: its variables are arguments under their own names, the
+  /// components `p%x` of records under that of their variable, `p_x`.
   std::string in_names(const SomeExpr& e) {
     type_of(e);  // of an expression, which may have a type that is not printed
+    const Parts parts(e);
+    if (parts.asks_shape) fail(fmt::format("an inquiry about a component in `{}`", what_));
+    std::map<std::string, std::string> texts;  // of components, by those of the source
+    for (const auto& [text, place] : parts.all) texts.emplace(text, part(place));
     for (const sem::Symbol& s : ev::CollectSymbols(e)) {
       const sem::Symbol& symbol = s.GetUltimate();
       const std::string name = symbol.name().ToString();
+      if (parts.named.contains(&symbol)) continue;
       if (counters_.count(name) || named_.count(name)) continue;
       if (symbol.attrs().test(sem::Attr::INTRINSIC)) continue;
       if (!symbol.has<sem::ObjectEntityDetails>())
@@ -144,7 +184,93 @@ class Printing : public OutputArguments {
       if (!named_.insert(name).second) continue;
       argument(*value, sem::IsAssumedSizeArray(symbol) ? Bounds::Open : Bounds::Source, name);
     }
-    return e.AsFortran();
+    return with_parts(e.AsFortran(), texts);
+  }
+
+  /// A component by the name of its variable, whose axes are its own and then those of the record.
+  std::string part(const ev::DataRef& place) {
+    Levels levels;
+    subscripts(place, levels);
+    const sem::Symbol& base = levels.front().first->GetUltimate();
+    const sem::Symbol& last = *levels.back().first;
+    if (!base.has<sem::ObjectEntityDetails>() || is_outer(base))
+      fail(fmt::format("a component of `{}` in `{}`", base.name().ToString(), what_));
+    std::string name = variable_name(base), own;
+    int axes = 0;
+    for (std::size_t n = 0; n < levels.size(); ++n) {
+      const auto& [symbol, of_level] = levels[n];
+      if (n > 0) name += "_" + symbol->name().ToString();
+      axes += symbol->Rank();
+      std::string before;
+      for (const std::string& s : of_level) before += s + ", ";
+      own.insert(0, before);
+    }
+    if (named_.insert(name).second) {
+      const auto type = ev::DynamicType::From(last);
+      if (!type) throw InternalError("Flang gives a component no type");
+      const bool text = is_text(last);
+      const Expr whole = var(name, at_);
+      add(type_of(*type), whole, shape_of(whole, axes, text, Bounds::Source), name);
+    }
+    return own.empty() ? name : name + "(" + own.substr(0, own.size() - 2) + ")";
+  }
+
+  /// The variable and its components, inwards, with their subscripts.
+  using Levels = std::vector<std::pair<const sem::Symbol*, std::vector<std::string>>>;
+  void subscripts(const ev::DataRef& place, Levels& out) {
+    std::visit(Fortran::common::visitors{
+                   [&](const sem::SymbolRef& s) { level(*s, out); },
+                   [&](const ev::Component& c) { component(c, out); },
+                   [&](const ev::ArrayRef& a) {
+                     if (a.base().IsSymbol())
+                       level(a.base().GetLastSymbol(), out);
+                     else
+                       component(*a.base().UnwrapComponent(), out);
+                     auto& own = out.back().second;
+                     own.clear();
+                     for (const ev::Subscript& s : a.subscript()) own.push_back(subscript(s));
+                   },
+                   [&](const ev::CoarrayRef&) { fail(fmt::format("a coarray in `{}`", what_)); }},
+               place.u);
+  }
+  void component(const ev::Component& c, Levels& out) {
+    subscripts(c.base(), out);
+    level(*c.symbol(), out);
+  }
+  static void level(const sem::Symbol& s, Levels& out) {
+    out.emplace_back(&s, std::vector<std::string>(static_cast<std::size_t>(s.Rank()), ":"));
+  }
+  std::string subscript(const ev::Subscript& s) {
+    const auto text = [&](const ev::Expr<ev::SubscriptInteger>& e) {
+      return in_names(ev::AsGenericExpr(ev::Expr<ev::SubscriptInteger>{e}));
+    };
+    if (const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u))
+      return text(one->value());
+    const auto& t = std::get<ev::Triplet>(s.u);
+    const auto lower = t.lower(), upper = t.upper();
+    return (lower ? text(*lower) : "") + ":" + (upper ? text(*upper) : "") + ":" + text(t.stride());
+  }
+
+  /// `text`, outside of its constants, with others in the places of components.
+  static std::string with_parts(const std::string& text,
+                                const std::map<std::string, std::string>& parts) {
+    const auto in_name = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '%';
+    };
+    std::string out;
+    bool constant = false;
+    for (std::size_t at = 0; at < text.size();) {
+      if (text[at] == '"') constant = !constant;
+      const std::pair<const std::string, std::string>* longest = nullptr;
+      if (!constant && (at == 0 || !in_name(text[at - 1])))
+        for (const auto& p : parts)
+          if (text.compare(at, p.first.size(), p.first) == 0 &&
+              (!longest || longest->first.size() < p.first.size()))
+            longest = &p;
+      out += longest ? longest->second : std::string(1, text[at]);
+      at += longest ? longest->first.size() : 1;
+    }
+    return out;
   }
 
   std::string text_;

@@ -8,6 +8,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/crash.h"
+#include "frontends/fortran/directive_text.h"
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang_effects.h"
 #include "frontends/fortran/modules.h"
@@ -185,6 +186,10 @@ class Units {
     if (const auto it = files_.compiled.find(module); it != files_.compiled.end())
       d.text = fmt::format("of module `{}` there is only `{}`, which another compiler has written",
                            module, it->second);
+    if (const auto it = files_.homes.find(module); it != files_.homes.end()) {
+      d.text = fmt::format("`{}`, which has the module `{}`, cannot be read", it->second, module);
+      d.hint.clear();
+    }
     for (const Diagnostic& wrong : unreadable_) d.notes.push_back({wrong.where.at, wrong.text});
     std::erase_if(errors, follows);
     errors.insert(errors.begin(), std::move(d));
@@ -372,21 +377,26 @@ class Units {
         errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
       }
     };
+    const bool has_inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t).has_value();
     attempt([&] { read_declarations(scope, places_, r); });
+    if (points.size() > 1 && !r.defaults.empty())
+      attempt([&] {
+        unsupported(r.defaults.front().at, "the initial value of a component beside `entry`");
+      });
     const std::string way = alternate_return(details, scope, points, r);
     const std::string alternate = points[own].has_alternates ? way : "";
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
                          procedures_, r);
       settle_allocated(r);
+      set_defaults(r, 0, has_inner, r.body);
     });
     if (points.size() > 1)
       attempt([&] {
         for (const std::string& name : r.boxed)
           unsupported(at,
                       fmt::format("`{}`, which Fortran keeps, in a routine with `entry`", name));
-        if (std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
-          unsupported(at, "`entry` in a routine that contains others");
+        if (has_inner) unsupported(at, "`entry` in a routine that contains others");
         if (errors.empty()) begin_at(r, points, own, way);
       });
     if (!way.empty() && alternate.empty()) r.variables.erase(way);
@@ -394,7 +404,7 @@ class Units {
       r.body.insert(r.body.begin(), {at, Assignment{var(alternate, at), lit(0)}});
     attempt([&] { share_storage(r); });
     // Routines inside may use all variables; so may what could not be read.
-    const bool all = !errors.empty() || std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
+    const bool all = !errors.empty() || has_inner;
     const std::set<std::string> used = names_in(r);
     std::vector<Diagnostic> declared;
     for (const auto& [own, why] : r.unreadable)
@@ -738,13 +748,17 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   const std::string& name = source->name;
   const bool fixed = is_fixed_form(name, how);
   // Made here, so that they go also when Flang crashes.
-  const File file(source, fixed, is_preprocessed(name));
+  const DirectiveText readable = readable_directives(*source, fixed);
+  const File file(source, readable.text, fixed, is_preprocessed(name));
   const Folder modules;
   const ModuleFiles others = files_of_modules(source, how);
   std::vector<Routine> out, used;
   std::string at_hand;
   const int signal = crash_of([&] {
-    Analysis analysis(source, file.path(), how, modules.path());
+    FortranOptions around = how;  // what is included from the source's own folder
+    if (file.path() != name)
+      around.include_folders.push_back((std::filesystem::path(name).parent_path() / ".").string());
+    Analysis analysis(source, file.path(), around, modules.path());
     Units::Unknown unknown;
     ProcedureEffects procedures;
     std::vector<Diagnostic> unreadable;
@@ -768,9 +782,10 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
         unreadable.insert(unreadable.end(), e.diagnostics().begin(), e.diagnostics().end());
         analysis.forget_modules();
       }
-    FortranOptions own = how;
+    FortranOptions own = around;
     own.fixed_form = fixed;
-    out = read(file.path(), own, false);
+    out = naming_unknown_clauses(*source, fixed, [&] { return read(file.path(), own, false); });
+    note_dropped(readable.dropped, out);
   });
   if (signal != 0)
     throw Error(Diagnostic{

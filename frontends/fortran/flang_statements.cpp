@@ -8,6 +8,7 @@
 #include "frontends/fortran/flang_formats.h"
 #include "frontends/fortran/flang_moved.h"
 #include "frontends/fortran/flang_parts.h"
+#include "frontends/fortran/flang_regions.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
@@ -19,18 +20,16 @@
 namespace moonloop::fortran {
 namespace {
 
-class Reader {
+class Reader : private DirectiveReader {
  public:
   Reader(const sem::Scope& scope, const Places& places, bool skip_output, const fp::Block& all,
          const ProcedureEffects& procedures, Routine& routine)
-      : scope_(scope),
-        places_(places),
+      : DirectiveReader(places, routine),
+        scope_(scope),
         skip_output_(skip_output),
-        routine_(routine),
-        moved_(moved_in(all, procedures, boxes_of(all, scope, places, procedures, routine))),
-        unheeded_(routine.without_effect) {}
+        moved_(moved_in(all, procedures, boxes_of(all, scope, places, procedures, routine))) {}
 
-  Body block(const fp::Block& b, const Span& around) {
+  Body block(const fp::Block& b, const Span& around) override {
     Body out;
     for (const fp::ExecutionPartConstruct& c : b) try {
         part(c, around, out);
@@ -189,9 +188,7 @@ class Reader {
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::PrintStmt>& x) {
-              if (skip_output_) return;
-              if (has_moved) return keep("print");
-              output(read_output(x.value(), at), at, out);
+              if (!skip_output_) output(read_print(x.value(), s, source, at, moved_), at, out);
             },
             [&](const Indirection<fp::WriteStmt>& x) {
               if (auto made = read_write(x.value(), s, source, at, skip_output_, moved_))
@@ -331,12 +328,19 @@ class Reader {
   /// Its variables are the routine's, under other names where these are taken.
   void block_construct(const fp::BlockConstruct& x, Body& out) {
     const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
+    const std::size_t outer = routine_.defaults.size();
     read_block_declarations(std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source, scope_, places_,
                             routine_, bounds_of_blocks_);
-    append(block(std::get<fp::Block>(x.t), at), out);
+    Body inside = block(std::get<fp::Block>(x.t), at);
+    set_defaults(routine_, outer, false, inside);
+    append(std::move(inside), out);
   }
 
-  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out, bool masked = false) {
+  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) override {
+    assignment(s, at, out, false);
+  }
+
+  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out, bool masked) {
     const ev::Assignment* a = sem::GetAssignment(s);
     if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
@@ -474,7 +478,7 @@ class Reader {
     out.push_back({at, Scope{std::move(body)}});
   }
 
-  void loop(const fp::DoConstruct& d, Body& out) {
+  void loop(const fp::DoConstruct& d, Body& out) override {
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const Span at = places_.of(head.source);
     mark(head, out);
@@ -556,172 +560,6 @@ class Reader {
     mark(std::get<fp::Statement<fp::EndIfStmt>>(x.t), out);
   }
 
-  // ---- Directives.
-
-  void openmp(const fp::OpenMPConstruct& x, Body& out) {
-    const Span place = places_.of(fp::FindSourceLocation(x));
-    if (const auto* atomic = std::get_if<fp::OpenMPAtomicConstruct>(&x.u))
-      return updated_at_once(*atomic, place, out);
-    if (const auto* region = std::get_if<fp::OmpBlockConstruct>(&x.u))
-      return openmp_block(*region, out);
-    if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u)) {
-      if (std::holds_alternative<fp::OpenMPFlushConstruct>(alone->u)) return;  // memory is one
-      if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u))
-        return check_standalone(simple->v, places_);
-    }
-    if (const auto* sections = std::get_if<fp::OpenMPSectionsConstruct>(&x.u))
-      return in_sequence(*sections, out);
-    if (const auto* critical = std::get_if<fp::OpenMPCriticalConstruct>(&x.u))
-      return one_at_a_time(*critical, place, out);
-    const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
-    if (!construct) unsupported(place, "this directive of OpenMP");
-    Directive d = read_directive(construct->BeginDir(), places_);
-    d.orphaned = regions_ == 0 && needs_region(construct->BeginDir().DirId());
-    if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
-    directed(std::move(d), construct->GetNestedLoop(), out);
-    if (const Span at = asks_who_runs({out.back()}))
-      unsupported(at, "a question for the number of a thread");
-    for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
-  }
-
-  /// Sections, one after the other.
-  void in_sequence(const fp::OpenMPSectionsConstruct& x, Body& out) {
-    const Directive d = read_region(x.BeginDir(), places_);
-    note_unheeded(d);
-    if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
-    Body inside;
-    for (const fp::OpenMPConstruct& c : std::get<std::list<fp::OpenMPConstruct>>(x.t))
-      append(block(std::get<fp::Block>(std::get<fp::OpenMPSectionConstruct>(c.u).t), d.at), inside);
-    keep_firstprivate(d, routine_, inside);
-    append(std::move(inside), out);
-  }
-
-  /// `parallel`, and statements that run once within it. Its threads share the loops that say so;
-  /// each of them runs the rest for itself, with the same result.
-  void openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
-    const auto& begin = x.BeginDir();
-    const Directive d = read_region(begin, places_);
-    note_unheeded(d);
-    if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
-    const auto around = region_reductions_;
-    region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
-    ++regions_;
-    Body inside = block(std::get<fp::Block>(x.t), d.at);
-    --regions_;
-    region_reductions_ = around;
-    finish_region(d, inside);
-    if (const Span at = asks_who_runs(inside))
-      unsupported(at, "a question for the number of a thread");
-    append(std::move(inside), out);
-  }
-
-  /// What the clauses of a region about variables mean for its statements.
-  void finish_region(const Directive& d, Body& inside) {
-    keep_firstprivate(d, routine_, inside);
-    check_private(d);
-    share_privates(routine_, d, inside);
-    for (const Directive::Reduction& r : d.reductions)
-      if (const Span at = assigned_alone(inside, r.variable))
-        unsupported(at,
-                    fmt::format("`{}`, which `reduction` names, assigned outside of a loop that "
-                                "threads share",
-                                r.variable));
-  }
-
-  void openacc(const fp::OpenACCConstruct& x, Body& out) {
-    const auto loop_of = [](const std::optional<fp::DoConstruct>& d) { return d ? &*d : nullptr; };
-    if (const auto* c = std::get_if<fp::OpenACCCombinedConstruct>(&x.u)) {
-      const auto& begin = std::get<fp::AccBeginCombinedDirective>(c->t);
-      return directed(read_directive(begin, places_),
-                      loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
-    }
-    if (const auto* c = std::get_if<fp::OpenACCLoopConstruct>(&x.u)) {
-      const auto& begin = std::get<fp::AccBeginLoopDirective>(c->t);
-      directed(read_directive(begin, places_),
-               loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
-      for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
-      return;
-    }
-    if (const auto* atomic = std::get_if<fp::OpenACCAtomicConstruct>(&x.u))
-      return updated_at_once(*atomic, out);
-    if (std::holds_alternative<fp::OpenACCWaitConstruct>(x.u)) return;  // the host waits anyway
-    if (const auto* alone = std::get_if<fp::OpenACCStandaloneConstruct>(&x.u))
-      return check_standalone(*alone, places_);
-    if (const auto* b = std::get_if<fp::OpenACCBlockConstruct>(&x.u)) {
-      const auto& begin = std::get<fp::AccBeginBlockDirective>(b->t);
-      const Directive d = read_region(begin, places_);
-      note_unheeded(d);
-      const auto around = region_reductions_;
-      region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
-      Body inside = block(std::get<fp::Block>(b->t), d.at);
-      region_reductions_ = around;
-      finish_region(d, inside);
-      return append(std::move(inside), out);
-    }
-    unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
-                "`parallel loop`, `kernels loop` and `loop` are");
-  }
-
-  void check_private(const Directive& d) const {
-    for (const std::string& name : d.privates)
-      if (routine_.boxed.contains(name))
-        unsupported(d.at, fmt::format("`{}`, which Fortran keeps, in `private`", name));
-  }
-
-  void note_unheeded(const Directive& d) {
-    unheeded_.insert(unheeded_.end(), d.without_effect.begin(), d.without_effect.end());
-  }
-
-  void directed(Directive d, const fp::DoConstruct* inside, Body& out) {
-    note_unheeded(d);
-    check_private(d);
-    if (!inside) unsupported(d.at, "a directive without a loop below it");
-    const bool around = std::exchange(kept_apart_, false);
-    loop(*inside, out);
-    d.kept_apart = kept_apart_;
-    kept_apart_ = kept_apart_ || around;
-    auto* made = std::get_if<Do>(&out.back().what);
-    if (!made) unsupported(d.at, "a directive above `do concurrent`");
-    if (!d.tag.empty()) made->directive = std::make_shared<const Directive>(std::move(d));
-  }
-
-  /// An update of one variable is atomic; a read and a write, and what a capture does, are in
-  /// order, which a loop around them has to leave them in.
-  void updated_at_once(const fp::OpenMPAtomicConstruct& x, const Span& at, Body& out) {
-    const bool update =
-        !x.IsCapture() && !x.IsCompare() && x.GetKind() == llvm::omp::Clause::OMPC_update;
-    at_once(block(std::get<fp::Block>(x.t), at), update, at, out);
-  }
-
-  void updated_at_once(const fp::OpenACCAtomicConstruct& x, Body& out) {
-    for (const AtomicStep& step : steps_of(x)) {
-      const Span at = places_.of(step.statement->source);
-      Body body;
-      assignment(step.statement->statement, at, body);
-      at_once(std::move(body), step.update, at, out);
-    }
-  }
-
-  void at_once(Body body, bool update, const Span& at, Body& out) {
-    for (Statement& s : body) {
-      auto* a = std::get_if<Assignment>(&s.what);
-      if (update && !a) unsupported(at, "an atomic directive above this statement");
-      if (update) a->atomic = true;
-      out.push_back(std::move(s));
-    }
-    kept_apart_ = kept_apart_ || !update;
-  }
-
-  /// Updates of one variable each are atomic; other statements are in order.
-  void one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at, Body& out) {
-    for (Statement s : block(std::get<fp::Block>(x.t), at)) {
-      auto* a = std::get_if<Assignment>(&s.what);
-      if (a) a->atomic = a->atomic || !update_of(*a).empty();
-      kept_apart_ = kept_apart_ || !a || !a->atomic;
-      out.push_back(std::move(s));
-    }
-  }
-
   /// The arms' conditions exclude each other, so the default may be anywhere: it is put last.
   void select(const fp::CaseConstruct& x, Body& out) {
     const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.t);
@@ -769,19 +607,13 @@ class Reader {
   }
 
   const sem::Scope& scope_;
-  const Places& places_;
   bool skip_output_;
-  Routine& routine_;
   const Moved moved_;
-  std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
   std::map<std::string, std::set<std::string>> bounds_of_blocks_;  // names in them, by variable
   Formats formats_;
-  std::vector<Around> around_;                           // the current statement
-  std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
-  bool kept_apart_ = false;  // statements of the loop run for one thread at a time
-  int regions_ = 0;          // of OpenMP around it
-  std::size_t entries_ = 0;  // before it
+  std::vector<Around> around_;  // the current statement
+  std::size_t entries_ = 0;     // before it
 };
 
 }  // namespace

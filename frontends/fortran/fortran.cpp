@@ -13,6 +13,7 @@
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/passes.h"
 #include "frontends/fortran/project.h"
+#include "frontends/fortran/uses.h"
 
 namespace moonloop {
 
@@ -303,6 +304,20 @@ FortranFile::Transform automatic_step(const fortran::RoutineMark& mark, const st
   return {mark.at.source, code + "})", name, true};
 }
 
+/// Kernels that call each other count alike: in 64 bits where one of them has to.
+void count_together(std::vector<fortran::Routine>& routines) {
+  for (fortran::Routine& r : routines) r.wide = r.errors.empty() && fortran::counts_in_64_bits(r);
+  for (bool more = true; more;) {
+    more = false;
+    for (fortran::Routine& r : routines) {
+      if (!r.errors.empty()) continue;
+      const std::set<std::string> called = fortran::kernels_called(r.body);
+      for (fortran::Routine& f : routines)
+        if (called.contains(f.name) && f.wide != r.wide) f.wide = r.wide = more = true;
+    }
+  }
+}
+
 /// The routines of a file as kernels, those that others call as such before these.
 class LoweredRoutines {
  public:
@@ -360,6 +375,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   routines = fortran::inline_calls(std::move(routines));
   automatic.require_kernels(routines);
   std::vector<std::pair<std::string, const fortran::RoutineMark*>> scheduled;
+  count_together(routines);
   LoweredRoutines lowered(routines, blocks, options);
   for (std::size_t n = 0; n < routines.size(); ++n) try {
       fortran::Routine& r = routines[n];
@@ -419,8 +435,13 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
 std::vector<FortranImport> fortran_imports(const Source* source, const FortranOptions& options) {
   const FortranFile file = read_file(source, options);
   std::vector<FortranImport> out;
-  for (const Kernel& k : file.kernels) out.push_back({k.name, k.at, {}});
-  for (const FortranFile::LeftOut& l : file.left_out) out.push_back({l.name, place_of(l), l.why});
+  for (const Kernel& k : file.kernels) {
+    out.push_back({k.name, k.at, {}, std::make_shared<const Kernel>(k), {}});
+    for (const FortranFile::Transform& t : file.transforms)
+      if (t.kernel == k.name && !t.automatic) out.back().directives.push_back(t);
+  }
+  for (const FortranFile::LeftOut& l : file.left_out)
+    out.push_back({l.name, place_of(l), l.why, {}, {}});
   std::stable_sort(out.begin(), out.end(), [](const FortranImport& a, const FortranImport& b) {
     return a.at.line < b.at.line;
   });

@@ -103,6 +103,8 @@ struct FortranImport {
   std::string name;
   Span at;
   std::vector<Diagnostic> why;
+  std::shared_ptr<const Kernel> kernel = {};
+  std::vector<FortranFile::Transform> directives = {};  // their steps, which may be refused
 };
 /// All units of a file, in order. Fails as parse_fortran does where Flang finds errors.
 std::vector<FortranImport> fortran_imports(const Source* source,

@@ -613,6 +613,7 @@ class Inlining {
     Routine& r = all_[i];
     if (r.errors.empty()) try {
         const std::set<std::string> outside = finish_callees(r);
+        keep_callers_apart(r);
         type_functions(r.body, outside);
         expand_arrays(r, all_);
         Calls(r, all_, *assigned_, outside).run();
@@ -620,6 +621,31 @@ class Inlining {
         if (r.apart && !r.host.empty()) adopt_host(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
+  }
+
+  /// A loop that calls what has statements for one thread at a time has these, too.
+  void keep_callers_apart(Routine& r) const {
+    std::set<std::string> apart;
+    for (const auto& [name, at] : calls_of(r.body))
+      if (const Routine* f = find_routine(all_, name); f && f->kept_apart) apart.insert(name);
+    if (apart.empty()) return;
+    r.kept_apart = true;
+    keep_loops_apart(r.body, apart);
+  }
+
+  static void keep_loops_apart(Body& body, const std::set<std::string>& callees) {
+    for (Statement& s : body) {
+      for (auto* inner : bodies(s)) keep_loops_apart(**inner, callees);
+      auto* d = std::get_if<Do>(&s.what);
+      if (!d || !d->directive) continue;
+      const auto all = calls_of(*d->body);
+      if (std::none_of(all.begin(), all.end(),
+                       [&](const auto& c) { return callees.count(c.first) > 0; }))
+        continue;
+      Directive own = *d->directive;
+      own.kept_apart = true;
+      d->directive = std::make_shared<const Directive>(std::move(own));
+    }
   }
 
   /// Makes arguments of the variables of the routine around that a kernel of its own uses.

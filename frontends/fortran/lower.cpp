@@ -42,7 +42,7 @@ class Lowering {
     recognize_inductions(r_);
     split_scalars(r_);
     forward_subscripts(r_);
-    bool wide = counts_in_64_bits(r_);  // a kernel counts as those that it calls
+    bool wide = r_.wide || counts_in_64_bits(r_);  // a kernel counts as those that it calls
     for (const auto& [name, callee] : callees_)
       wide = wide || (callee && callee->meaning->index_type == Scalar::I64);
     if (wide) k_.index_type = Scalar::I64;
@@ -178,11 +178,11 @@ class Lowering {
     t.order = Order::F;
     t.shape = extents(v);
     if (t.shape->size() != v.bounds.size())
-      fail("unsupported", v.at, "the extents of `{}` are not known", v.name);
+      fail("unsupported", v.at, "the extents of `{}` are not known", shown(v));
     if (v.saved && uses_.assigned.count(v.name))
       fail("unsupported", v.at,
            "`{}` keeps its value from call to call, which is not supported in Fortran kernels",
-           v.name);
+           shown(v));
     if (!v.initial.empty()) {
       t.read_only = true;
       t.initializer = std::make_shared<const std::vector<Expr>>(in_c_order(v, *t.shape));

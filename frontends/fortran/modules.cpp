@@ -149,6 +149,7 @@ class Search {
       else if (!file->modules.has.count(name))
         look_elsewhere(name);
     out_.paths.push_back(file->path);
+    for (const std::string& name : file->modules.has) out_.homes.emplace(name, file->path);
   }
 
   /// gfortran's module files are not in Flang's format. What `mpi` declares is in a header, too.

@@ -14,6 +14,7 @@ namespace moonloop::fortran {
 /// it. Cost: one pass over the Fortran files of these, none where `source` has all its modules.
 struct ModuleFiles {
   std::vector<std::string> paths;
+  std::map<std::string, std::string> homes;     // the path of each module in them
   std::map<std::string, std::string> compiled;  // files in another compiler's format, by module
   bool header_of_mpi = false;  // no file has `mpi`, but a folder has its header, `mpif.h`
 };

@@ -56,7 +56,13 @@ struct Variable {
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
+  std::string written;        // of a component: `p%x`
 };
+
+/// A variable's name for messages, as the source has it.
+inline const std::string& shown(const Variable& v) {
+  return v.written.empty() ? v.name : v.written;
+}
 
 struct Effects;
 struct Output;
@@ -178,14 +184,18 @@ struct Routine {
   std::map<std::string, std::vector<Diagnostic>> unreadable;
   std::set<std::string> boxed;  // those of them that Fortran keeps, see flang_boxes.h
   Body body;
+  Body defaults;  // assignments of what components have where the scope of their
+                  // variable begins
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
   std::vector<Span> independent;  // IVDEP
+  bool kept_apart = false;        // statements run for one thread at a time, as in `critical`
   bool elsewhere = false;         // in a file that is read for its modules
   /// Its calls stay calls, of the kernel that it is; within another routine, with that one's
   /// variables as further arguments.
   bool apart = false;
   std::vector<std::string> adopted;
+  bool wide = false;  // it counts in 64 bits, as a kernel that calls it, or that it calls, does
   /// How it can be called where it is no kernel: by addresses, or by Fortran in a module; or not.
   struct ByAddress {
     std::optional<Type> gives;  // a function

@@ -29,12 +29,12 @@ Folder::~Folder() {
   std::filesystem::remove_all(path_, none);
 }
 
-File::File(const Source* source, bool fixed, bool preprocessed) {
+File::File(const Source* source, const std::string& text, bool fixed, bool preprocessed) {
   namespace fs = std::filesystem;
   std::error_code none;
   if (fs::is_regular_file(source->name, none)) {
     std::ifstream in(source->name, std::ios::binary);
-    if (std::string(std::istreambuf_iterator<char>(in), {}) == source->text) {
+    if (std::string(std::istreambuf_iterator<char>(in), {}) == text) {
       path_ = source->name;
       return;
     }
@@ -45,7 +45,7 @@ File::File(const Source* source, bool fixed, bool preprocessed) {
   if (file < 0) fail("cannot-write", {}, "cannot make a file as `{}`", pattern);
   close(file);
   std::ofstream out(pattern, std::ios::binary);
-  out << source->text;
+  out << text;
   out.close();
   if (!out) {
     std::remove(pattern.c_str());

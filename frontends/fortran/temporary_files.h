@@ -19,10 +19,10 @@ class Folder {
   std::string path_;
 };
 
-/// The source's own file where that has the source's text, else a copy, which goes with the object.
+/// The source's own file where that has this text, else a copy, which goes with the object.
 class File {
  public:
-  File(const Source* source, bool fixed, bool preprocessed);
+  File(const Source* source, const std::string& text, bool fixed, bool preprocessed);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;

@@ -37,9 +37,25 @@ local function reductions_over(knl, loops, order)
     for _, iname in ipairs(order) do
       if all[iname] then over[#over + 1] = iname end
     end
-    if any then out[#out + 1] = {id = instruction.id, over = over, all = all} end
+    if any then
+      out[#out + 1] = {id = instruction.id, over = over, all = all, inames = instruction.inames}
+    end
   end
   return out
+end
+
+-- The reductions in loops over which others go, and the rest: of those, a work-item does all itself.
+local function nested_reductions(reductions)
+  local outer, inner = {}, {}
+  for _, reduction in ipairs(reductions) do
+    local inside = false
+    for _, other in ipairs(reductions) do
+      for _, iname in ipairs(reduction.inames) do inside = inside or other.all[iname] end
+    end
+    local list = inside and inner or outer
+    list[#list + 1] = reduction
+  end
+  return inner, outer
 end
 
 -- The kernel where variables that a loop among `parallel` sets, and that something outside of it
@@ -62,6 +78,39 @@ local function with_shared_results(knl, parallel)
   return knl
 end
 
+-- The kernel where an array whose size only the caller knows, and that each iteration of parallel loops
+-- has for itself, has axes for these loops: work-items have no memory of such a size.
+local function with_own_arrays(knl, parallel)
+  local own = {}  -- by array: loops around all accesses, none of which chooses an element
+  for _, each in ipairs(knl.temporaries) do
+    local known = true
+    for _, extent in ipairs(each.shape or {}) do known = known and tonumber(extent) end
+    if not known and each.space == "auto" then own[each.name] = false end
+  end
+  if not next(own) then return knl end
+  for _, access in ipairs(knl:accesses()) do
+    local before = own[access.variable]
+    if before ~= nil then
+      local here = {}
+      for _, iname in ipairs(access.inames) do
+        local apart = parallel[iname] and (access.strides[iname] or 0) == 0
+        if apart and (not before or before[iname]) then here[iname] = true end
+      end
+      own[access.variable] = here
+    end
+  end
+  for _, each in ipairs(knl.temporaries) do
+    local loops = {}
+    for _, iname in ipairs(knl.inames) do
+      if own[each.name] and own[each.name][iname] then loops[#loops + 1] = iname end
+    end
+    if #loops > 0 then
+      knl = lp.attempt(lp.privatize_temporaries_with_inames, knl, loops, each.name) or knl
+    end
+  end
+  return knl
+end
+
 -- How many groups take turns at a loop whose length only the device knows.
 local kTurns = 256
 
@@ -77,6 +126,9 @@ local kTurns = 256
 --- A reduction over such loops has two stages: each group adds up `rows` iterations of the loop
 --- outside of the innermost one (or as many blocks of a single loop; one, where other statements in
 --- the loops do not allow more) and keeps the result in an array; one group puts these together.
+---
+--- An array whose size is an argument, and that each iteration has for itself, gets axes for the loops
+--- that became work-items.
 ---
 --- `gen`, `run` and `fc` do this by themselves where a kernel still has a loop tagged `par` after
 --- all scripts and the target is a device.
@@ -156,6 +208,12 @@ local function work_items(knl, options)
   for _, iname in ipairs(order) do
     if parallel[iname] then knl = lp.untag_inames(knl, iname, knl.iname_tags[iname]) end
   end
+  local nested
+  nested, reductions = nested_reductions(reductions)
+  for _, reduction in ipairs(nested) do
+    for _, iname in ipairs(reduction.over) do parallel[iname] = nil end
+  end
+  knl = with_own_arrays(knl, parallel)
 
   local function scheduled(knl, rows)
     local _

@@ -504,16 +504,28 @@ end subroutine
     }
   }
 
-  /// With variables of its own, which have the names of others.
+  /// With variables of its own, which have the names of others. Some keep their values, and some
+  /// begin with those of their type.
   void block(int depth) {
+    const bool keeps = state_ && chance(50), defaults = parts_ && !state_ && chance(60);
     line(depth, "block");
     line(depth + 1, "real(8) :: t, ww(3)");
     line(depth + 1, "integer :: o");
+    if (keeps) line(depth + 1, "integer, save :: seen = 2, last(2) = [5, 1]");
+    if (defaults) line(depth + 1, "type(mark) :: one, pair(2)");
     line(depth + 1, "t = " + one_of({"0.75d0", "u", "0.5d0*x(" + index() + ")"}));
     line(depth + 1, "do o = 1, 3");
     line(depth + 2, "ww(o) = t + o/8d0");
     line(depth + 1, "end do");
+    if (keeps) line(depth + 1, "seen = mod(seen + last(2), 9); last = [last(2), seen]");
+    if (defaults) {
+      line(depth + 1, one_of({"one%x = 0.5d0*one%x + pair(2)%x", "call renew(one)",
+                              "pair(1)%k = one%k + pair(2)%k(2)", "call renew(pair(2))"}));
+      if (chance(50)) line(depth + 1, "if (x(" + index() + ") > u) call renew(one)");
+    }
     body(1 + pick(2), depth + 1);
+    if (keeps) line(depth + 1, "s(2) = s(2) + seen + last(1)");
+    if (defaults) line(depth + 1, "s(4) = 0.5d0*s(4) + one%x + sum(pair(1)%k) + pair(2)%k(1)/8d0");
     line(depth + 1, "s(3) = 0.5d0*s(3) + t/8 + sum(ww)/64");
     line(depth, "end block");
   }
@@ -888,7 +900,16 @@ end subroutine
 
   void masked(int depth) {
     const std::string i = index();
-    switch (pick(6)) {
+    switch (pick(8)) {
+      case 6:
+        line(depth, "c = count(x > t)");
+        return line(depth, one_of({"x(1:c) = 0.5d0*pack(x, x > t)",
+                                   "a(1:c, " + i + ") = pack(a(" + i + ", :), x > t)",
+                                   "x(:c) = pack(x, x > t) + " + real(1)}));
+      case 7:
+        return line(depth, one_of({"t = sum(pack(x, k > 2))/n", "c = size(pack(k, x > t))",
+                                   "x = 0.5d0*pack(x, x > u, vector=a(:, " + i + "))",
+                                   "k = mod(pack(k, x > t, k), 9)"}));
       case 0: return line(depth, "where (x > " + real(0) + ") x = 0.5d0*x(n:1:-1)");
       case 1:
         line(depth, "where (a(:, " + i + ") > x)");

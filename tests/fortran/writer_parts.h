@@ -19,6 +19,10 @@ inline constexpr const char* kTypes = R"(  type cell
     real(8) :: rows(40, 2)
     real(8), pointer :: view(:)
   end type
+  type mark
+    real(8) :: x = 0.375d0
+    integer :: k(2) = [2, 1]
+  end type
   type(shelf) :: box
   type(cell), target :: many(40), spare
   type(cell), pointer :: chosen
@@ -49,6 +53,10 @@ inline constexpr const char* kContained = R"(  subroutine lift(c, e, v)
       c%row(o) = 0.5d0*c%row(o) + c%one/8
     end do
     if (present(v)) v(1) = 0.5d0*v(1) + c%row(2)
+  end subroutine
+  subroutine renew(c)
+    type(mark), intent(out) :: c
+    c%k(1) = c%k(2) + m
   end subroutine
   pure real(8) function heap(c)
     type(cell), intent(in) :: c

@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// A file's text with directives as Flang takes them; lines and columns stay.
+struct DirectiveText {
+  std::string text;
+  std::vector<Span> dropped;  // directives that no longer count
+};
+
+/// Makes `+` of the operation `-` of OpenMP's reductions, which adds up too, as its terms have
+/// their own signs. Of directives of OpenMP and OpenACC above one loop, which no compiler takes
+/// together, OpenMP's stay.
+DirectiveText readable_directives(const Source& source, bool fixed);
+
+/// Tells the routines which of their directives do not count.
+void note_dropped(const std::vector<Span>& dropped, std::vector<Routine>& routines);
+
+/// Puts an error that names the word in the places of Flang's about a directive with a word that
+/// OpenMP and OpenACC do not have.
+void name_unknown_clauses(const Source& source, bool fixed, std::vector<Diagnostic>& errors);
+
+/// The same of what `read` throws.
+template <typename Read>
+auto naming_unknown_clauses(const Source& source, bool fixed, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& e) {
+    std::vector<Diagnostic> errors = e.diagnostics();
+    name_unknown_clauses(source, fixed, errors);
+    throw Error(std::move(errors));
+  }
+}
+
+}  // namespace moonloop::fortran
