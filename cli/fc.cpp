@@ -118,19 +118,6 @@ bool compile(std::vector<std::string> words) {
   return r.status == 0;
 }
 
-/// The text of a file in fixed form without the routines.
-std::string without(const std::vector<Replaced>& all) {
-  const Source* source = all.front().home->source;
-  std::string out;
-  for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
-    bool replaced = false;
-    for (const Replaced& r : all)
-      replaced = replaced || (r.home->routine.first <= n && n <= r.home->routine.last);
-    out += replaced ? "\n" : std::string(source->line(n)) + "\n";
-  }
-  return out;
-}
-
 /// The files that stand for one source: in Fortran and in C.
 struct Instead {
   std::vector<std::string> fortran;
@@ -263,8 +250,9 @@ class Compiler {
       write_file(out.fortran[0], {file_of(r.routines)});
     } else {
       out.fortran = {base + "_moonloop.f90", folder + "/" + fs::path(path).filename().string()};
-      write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
-      write_file(out.fortran[1], {without(r.routines)});
+      const auto [beside, own] = files_of_fixed(r.routines, common_.fortran.fixed_columns);
+      write_file(out.fortran[0], {beside});
+      write_file(out.fortran[1], {own});
     }
     return out;
   }
@@ -322,7 +310,7 @@ class Compiler {
       return at < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
     };
-    for (const std::string_view word : {"subroutine", "function"})
+    for (const std::string_view word : {"subroutine", "function", "procedure"})
       for (std::size_t at = text.find(word); at != std::string::npos;
            at = text.find(word, at + 1)) {
         const std::size_t begin = text.find_first_not_of(" \t", at + word.size());

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/options.h"
@@ -34,5 +35,9 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
 
 /// All of the file in free form that the routines are in, with the calls in their places.
 std::string file_of(const std::vector<Replaced>& all);
+
+/// The same of a file in fixed form, whose lines have this many columns, after what it uses, which
+/// is in free form.
+std::pair<std::string, std::string> files_of_fixed(const std::vector<Replaced>& all, int columns);
 
 }  // namespace moonloop::cli
