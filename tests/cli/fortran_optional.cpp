@@ -228,18 +228,20 @@ TEST_CASE("fortran interface: recursion that passes optional arguments on") {
   f.write("k.f90", R"(module m
   implicit none
 contains
-  recursive subroutine down(n, y, x, k)
+  recursive subroutine down(n, y, x, k, g)
     integer, intent(in) :: n
     real(8), intent(inout) :: y(n)
     real(8), intent(in), optional :: x(n)
     integer, intent(inout), optional :: k
+    real(8), intent(in), optional :: g
     integer :: i
+    if (present(g)) y(1) = y(1) + g
     do i = 1, n
       y(i) = y(i) + i
       if (present(x)) y(i) = y(i) + x(i)
     end do
     if (present(k)) k = k + n
-    if (n > 1) call down(n - 1, y, x, k)
+    if (n > 1) call down(n - 1, y, x, k, g)
   end subroutine
   subroutine leaf(n, y, x)
     !$moonloop noinline
@@ -275,7 +277,7 @@ end module
   print *, y
   call down(5, y, k=k)
   print *, y, k
-  call down(5, y, x, k)
+  call down(5, y, x, k, 0.5d0)
   print *, y, k
   call top(5, y)
   call top(5, y, x)
