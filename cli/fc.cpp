@@ -125,7 +125,7 @@ bool compile(std::vector<std::string> words) {
 struct Instead {
   std::vector<std::string> fortran;
   std::string c;
-  bool calls = false;  // intrinsic functions that the standard does not have
+  bool calls = false;                     // intrinsic functions that the standard does not have
   std::vector<std::string> modules = {};  // of the interfaces, that nothing else uses
 };
 
@@ -264,7 +264,7 @@ class Compiler {
     if (calls.empty()) return std::nullopt;
     const std::string folder = own_folder(), name = fs::path(path).filename().string();
     Instead out{{folder + "/" + name}, folder + "/" + name + "_moonloop.cu", true};
-    write_file(out.fortran[0], {text_without(source, {}, calls)});
+    write_file(out.fortran[0], {text_with(source, calls)});
     write_file(out.c, {kCudaResidency});
     return out;
   }
@@ -322,8 +322,9 @@ class Compiler {
       write_file(out.fortran[0], {file_of(r.routines, calls)});
     } else {
       out.fortran = {base + "_moonloop.f90", folder + "/" + fs::path(path).filename().string()};
-      write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
-      write_file(out.fortran[1], {text_without(source, r.routines, calls)});
+      const auto [beside, own] = files_of_fixed(r.routines, common_.fortran.fixed_columns, calls);
+      write_file(out.fortran[0], {beside});
+      write_file(out.fortran[1], {own});
     }
     return out;
   }
@@ -392,7 +393,7 @@ class Compiler {
       return at < text.size() &&
              (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
     };
-    for (const std::string_view word : {"subroutine", "function"})
+    for (const std::string_view word : {"subroutine", "function", "procedure"})
       for (std::size_t at = text.find(word); at != std::string::npos;
            at = text.find(word, at + 1)) {
         const std::size_t begin = text.find_first_not_of(" \t", at + word.size());

@@ -9,6 +9,39 @@
 namespace moonloop::cli {
 namespace {
 
+/// Text of the interface, whose statements may go on over lines, in lines of fixed form. They are
+/// filled to their ends, so that characters go on there.
+std::string in_fixed_form(const std::string& text, int columns) {
+  const std::size_t room = static_cast<std::size_t>(std::max(columns, 16)) - 6;
+  std::string out, statement;
+  const auto write = [&] {
+    const std::size_t digits = statement.find_first_not_of("0123456789");
+    std::string head = statement.substr(0, digits);  // a label
+    head.resize(6, ' ');
+    statement.erase(0, statement.find_first_not_of(' ', digits));
+    for (std::size_t at = 0; at < statement.size(); at += room)
+      out += (at == 0 ? head : "     &") + statement.substr(at, room) + "\n";
+    statement.clear();
+  };
+  bool goes_on = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t first = line.find_first_not_of(' ');
+    if (first == std::string::npos || (!goes_on && line[first] == '!')) {
+      out += (first == std::string::npos ? "" : line.substr(first)) + "\n";
+      continue;
+    }
+    line.erase(0, goes_on && line[first] == '&' ? first + 1 : first);
+    goes_on = line.ends_with('&');
+    if (goes_on) line.pop_back();
+    statement += line;
+    if (!goes_on) write();
+  }
+  return out;
+}
+
 bool is_directive(std::string_view line) { return line.starts_with('#'); }
 
 bool preprocessed(const FortranFile::Home& h) {
@@ -26,7 +59,7 @@ bool is_include(std::string_view line) {
 /// program, with the replacements in their places; and the preprocessor's directives anywhere
 /// that decide what is in these.
 std::string file_with(const std::vector<Replaced>& all, const Source* source, bool whole,
-                      const HostCalls& calls) {
+                      const HostCalls& calls, int columns) {
   const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
   std::string out;
   bool goes_on = false;  // of a directive on the line before
@@ -39,7 +72,8 @@ std::string file_with(const std::vector<Replaced>& all, const Source* source, bo
       directive = preprocessed(*r.home) && (goes_on || is_directive(line));
       replaced = replaced || in(r.home->routine, n);
       for (const FortranFile::Lines& m : r.home->modules) kept = kept || in(m, n);
-      if (n == r.home->routine.last) by += r.by.routine;
+      if (n == r.home->routine.last)
+        by += r.home->fixed ? in_fixed_form(r.by.routine, columns) : r.by.routine;
     }
     goes_on = directive && line.ends_with('\\');
     directive = directive && !(replaced && is_include(line));
@@ -52,13 +86,14 @@ std::string file_with(const std::vector<Replaced>& all, const Source* source, bo
   return out;
 }
 
+/// Whether the interface of a routine has to be where the routine is.
+bool has_place(const FortranFile::Home& h) { return h.program || !h.module.empty(); }
+
 AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
-  if (h.fixed && (h.program || !h.module.empty()))
-    fail("unsupported", k.at,
-         "`{}` is in {} of a file in fixed form, which the interface in free form cannot have",
-         k.name, h.program ? "the main program" : "the module `" + h.module + "`");
   AroundRoutine out;
   out.module = h.module;
+  out.submodules = h.submodules;
+  out.separate = h.separate;
   out.pure = h.pure;
   out.elemental = h.elemental;
   out.recursive = h.recursive;
@@ -98,17 +133,31 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
                            const Common& common, const std::string& to) {
   std::string out, middle, after;
   std::vector<const Source*> sources;
+  const bool fixed = is_fixed_form(to, FortranOptions());
+  const auto in_form = [&](const std::string& text) {
+    return fixed ? in_fixed_form(text, common.fortran.fixed_columns) : text;
+  };
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Replaced& r = all[i];
-    out += r.by.module;
-    after += r.by.after;
-    if (!r.home || r.home->modules.empty() || r.home->fixed) {
-      middle += r.by.routine;
+    out += in_form(r.by.module);
+    after += in_form(r.by.after);
+    const bool alone =
+        !r.home || r.home->modules.empty() || (r.home->fixed && !fixed && !has_place(*r.home));
+    if (!alone && r.home->fixed != fixed)
+      fail("unsupported", kernels[i].at,
+           "`{}` is in {} of a file in {} form, which the interface has too; name it `{}`",
+           kernels[i].name,
+           r.home->program ? "the main program" : "the module `" + r.home->module + "`",
+           r.home->fixed ? "fixed" : "free",
+           to.substr(0, to.rfind('.')) + (r.home->fixed ? ".f" : ".f90"));
+    if (alone) {
+      middle += in_form(r.by.routine);
     } else if (std::find(sources.begin(), sources.end(), r.home->source) == sources.end()) {
       sources.push_back(r.home->source);
       middle += file_with(
           all, r.home->source, false,
-          common.target == Target::Cuda ? host_calls(r.home->source, common.fortran) : HostCalls{});
+          common.target == Target::Cuda ? host_calls(r.home->source, common.fortran) : HostCalls{},
+          common.fortran.fixed_columns);
     }
   }
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -119,7 +168,7 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
 std::string file_of(const std::vector<Replaced>& all, const HostCalls& calls) {
   std::string out, after;
   for (const Replaced& r : all) out += r.by.module, after += r.by.after;
-  return out + file_with(all, all.front().home->source, true, calls) + after;
+  return out + file_with(all, all.front().home->source, true, calls, 0) + after;
 }
 
 HostCalls host_calls(const Source* source, const FortranOptions& how) {
@@ -130,17 +179,20 @@ HostCalls host_calls(const Source* source, const FortranOptions& how) {
   return out;
 }
 
-std::string text_without(const Source* source, const std::vector<Replaced>& all,
-                         const HostCalls& calls) {
+std::pair<std::string, std::string> files_of_fixed(const std::vector<Replaced>& all, int columns,
+                                                   const HostCalls& calls) {
+  std::pair<std::string, std::string> out;
+  for (const Replaced& r : all) out.first += r.by.module;
+  out.second = file_with(all, all.front().home->source, true, calls, columns);
+  for (const Replaced& r : all) out.second += in_fixed_form(r.by.after, columns);
+  return out;
+}
+
+std::string text_with(const Source* source, const HostCalls& calls) {
   std::string out;
   for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
-    const bool replaced = std::any_of(all.begin(), all.end(), [&](const Replaced& r) {
-      return r.home->routine.first <= n && n <= r.home->routine.last;
-    });
     const auto call = calls.find(n);
-    out += replaced              ? "\n"
-           : call != calls.end() ? call->second
-                                 : std::string(source->line(n)) + "\n";
+    out += call != calls.end() ? call->second : std::string(source->line(n)) + "\n";
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/options.h"
@@ -20,9 +21,8 @@ struct Replaced {
 using HostCalls = std::map<int, std::string>;
 /// Those of a file outside of the declarations of modules. Fails as residency_lines().
 HostCalls host_calls(const Source* source, const FortranOptions& how);
-/// A file with the calls in their places, without the lines of the routines.
-std::string text_without(const Source* source, const std::vector<Replaced>& all,
-                         const HostCalls& calls);
+/// A file with the calls in their places.
+std::string text_with(const Source* source, const HostCalls& calls);
 
 /// The code of several kernels, and how Fortran calls each of them.
 struct Replacement {
@@ -44,5 +44,10 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
 
 /// All of the file in free form that the routines are in, with the calls in their places.
 std::string file_of(const std::vector<Replaced>& all, const HostCalls& calls);
+
+/// The same of a file in fixed form, whose lines have this many columns, after what it uses, which
+/// is in free form.
+std::pair<std::string, std::string> files_of_fixed(const std::vector<Replaced>& all, int columns,
+                                                   const HostCalls& calls);
 
 }  // namespace moonloop::cli

@@ -107,6 +107,13 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       arguments.push_back("&" + expr_.place(a));
       continue;
     }
+    const auto* scalar = a.as<Load>();  // of the caller, which may not be there
+    const Argument* own = scalar ? k_.find_arg(scalar->array) : nullptr;
+    if (const auto* v = a.as<Var>()) own = k_.find_arg(v->name);
+    if (own && own->fortran.optional) {
+      arguments.push_back("(" + types.back() + ")&" + expr_.place(a));
+      continue;
+    }
     const std::string copy = names_.fresh("argument");
     line(helpers_.element(t) + " " + copy + " = " + expr_.value(a, t) + ";");
     arguments.push_back("&" + copy);

@@ -113,6 +113,7 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params, Residenc
          (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
     for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
       if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+    if (a.fortran.optional) line("if (!" + x + ") " + bytes + " = 0;");  // it is not there
     if (stays(a)) {
       any_stays = true;
       run("moonloop_resident::enter(" + x + ", " + bytes + writes + ", (void **)&" + there + ")");

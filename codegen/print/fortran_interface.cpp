@@ -7,142 +7,12 @@
 #include <set>
 
 #include "codegen/language.h"
-#include "codegen/reserved.h"
+#include "codegen/print/fortran_names.h"
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 
-namespace moonloop {
+namespace moonloop::fortran_side {
 namespace {
-
-std::string integer_kind(const Type& t) { return fmt::format("c_int{}_t", 8 * t.size()); }
-
-/// A program by the name that Fortran calls it.
-struct Called : Program {
-  std::string kernel;
-  AroundRoutine around;
-};
-
-std::string fortran_type(const Called& p, const Parameter& a) {
-  const auto unsupported = [&] {
-    fail("unsupported", a.at,
-         "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C", p.kernel, a.name,
-         a.type.str());
-  };
-  if (a.type.is_record()) unsupported();
-  if (a.fortran.text || a.fortran.role == FortranRole::Character) return "character(c_char)";
-  if (a.fortran.logical) return fmt::format("logical({})", a.type.size());
-  switch (a.type.scalar) {
-    case Scalar::Bool: return "logical(c_bool)";
-    case Scalar::I8:
-    case Scalar::U8: return "integer(c_int8_t)";
-    case Scalar::I16:
-    case Scalar::U16: return "integer(c_int16_t)";
-    case Scalar::I32:
-    case Scalar::U32: return "integer(c_int32_t)";
-    case Scalar::I64:
-    case Scalar::U64: return "integer(c_int64_t)";
-    case Scalar::F16: unsupported(); break;
-    case Scalar::F32: return "real(c_float)";
-    case Scalar::F64: return "real(c_double)";
-    case Scalar::C64: return "complex(c_float_complex)";
-    case Scalar::C128: return "complex(c_double_complex)";
-  }
-  return "";
-}
-
-std::string lower_case(std::string s) {
-  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return s;
-}
-
-/// What the argument has the address of; null for others.
-const FortranBox* box_of(const Called& p, const Parameter& a) {
-  const auto it = p.around.boxes.find(a.name);
-  return it == p.around.boxes.end() ? nullptr : &it->second;
-}
-
-/// Whether it says which of the caller's labels is next.
-bool is_alternate(const Called& p, const Parameter& a) {
-  return !p.around.alternates.empty() && a.name == p.around.alternate;
-}
-
-/// A variable that the routine sees by its own name, as it is around it.
-bool is_around(const Called& p, const Parameter& a) {
-  if (!a.fortran.outer) return false;
-  const FortranOuter& o = *a.fortran.outer;
-  return o.kind == FortranOuter::Kind::Program ||
-         (o.kind == FortranOuter::Kind::Module && o.module == p.around.module);
-}
-
-// The names of the interface: its module, and in it the lengths of axes and the C function.
-std::string module_of(const Called& p) { return fortran_name("", p.kernel, "_moonloop"); }
-std::string extent_name(const Called& p) { return fortran_name("", p.kernel, "_extent"); }
-std::string function_in_c(const Called& p) { return fortran_name("", p.name, "_of_c"); }
-
-/// Another name where Fortran's kinds and functions, those of the interface, or a variable around
-/// the routine have it: the caller's arguments are matched by position.
-std::string name_of(const Called& p, const Parameter& a) {
-  const std::set<std::string> own{lower_case(p.kernel), lower_case(module_of(p)),
-                                  lower_case(extent_name(p)), lower_case(function_in_c(p))};
-  const auto is_taken = [&](const std::string& n) {
-    return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0 ||
-           std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-             return !a.fortran.outer && is_around(p, x) && x.fortran.outer->name == lower_case(n);
-           });
-  };
-  std::string name = fortran_name("", a.name, "");
-  const auto is_other = [&] {
-    return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-      return x.name != a.name && lower_case(x.name) == lower_case(name);
-    });
-  };
-  while (is_taken(name) || (name != a.name && is_other())) name = fortran_name("", name, "_value");
-  return name;
-}
-
-/// An outer variable of another module has another name in the routine where an argument, or a
-/// name of ours, has its own.
-std::string imported_name(const Called& p, const Parameter& a) {
-  const std::string& name = a.fortran.outer->name;
-  const bool taken = is_reserved(Surroundings::Fortran, NameUse::Local, name) ||
-                     std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-                       const auto& outer = x.fortran.outer;
-                       return outer ? outer->name == name && outer->module < a.fortran.outer->module
-                                    : lower_case(name_of(p, x)) == name;
-                     });
-  return taken || name == lower_case(p.kernel) ? name + "_of_" + a.fortran.outer->module : name;
-}
-
-bool is_used(const Called& p, const Parameter& a) {
-  return a.fortran.outer && a.fortran.outer->kind == FortranOuter::Kind::Module &&
-         a.fortran.outer->module != p.around.module;
-}
-
-/// The name of what the caller in Fortran passes: for a component, the variable that has it. An
-/// outer variable, by the name that it has in the routine.
-std::string passed_name(const Called& p, const Parameter& a) {
-  if (is_used(p, a)) return imported_name(p, a);
-  if (a.fortran.outer) return a.fortran.outer->name;
-  if (const FortranBox* b = box_of(p, a)) return b->name;
-  if (!a.fortran.component) return name_of(p, a);
-  Parameter whole;
-  whole.name = a.fortran.component->of;
-  return name_of(p, whole);
-}
-
-/// The parameter as the caller's variable, or the part of one.
-std::string place_of(const Called& p, const Parameter& a) {
-  return passed_name(p, a) + (a.fortran.component ? a.fortran.component->path : "");
-}
-
-/// A parameter that Fortran sees, each variable of a derived type by the first of its components.
-bool is_first(const Called& p, const Parameter& a) {
-  if (!a.fortran.component || a.fortran.outer) return true;
-  return &a == &*std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-    return x.fortran.component && !x.fortran.outer &&
-           x.fortran.component->of == a.fortran.component->of;
-  });
-}
 
 void check_names(const Called& p) {
   std::set<std::string> seen;
@@ -169,7 +39,7 @@ void check_components(const Called& p) {
 struct DerivedType {
   std::string name, alias, module;
   std::string use(const Called& p) const {
-    if (module == p.around.module) return "";
+    if (is_host(p, module)) return "";
     return "  use " + module + ", only: " + (alias == name ? name : alias + " => " + name) + "\n";
   }
 };
@@ -187,7 +57,7 @@ DerivedType type_of(const Called& p, const Parameter& a) {
               x.fortran.component->module < c.module && out.alias == c.type);
     });
   };
-  if (c.module != p.around.module)
+  if (!is_host(p, c.module))
     while (is_taken()) out.alias += "_of_" + c.module;
   return out;
 }
@@ -338,6 +208,42 @@ const Parameter& parameter(const Called& p, const std::string& name) {
   return *it;
 }
 
+/// The variable whose presence an argument of the C function says.
+std::string asked(const Called& p, const Parameter& a) {
+  const auto it = std::find_if(p.params.begin(), p.params.end(),
+                               [&](const Parameter& x) { return x.name == a.fortran.of; });
+  return it == p.params.end() ? name_of_whole(p, a.fortran.of) : passed_name(p, *it);
+}
+
+/// The optional array that an extent, or a first subscript, is about; null for other parameters.
+const Parameter* optional_array(const Called& p, const Parameter& a) {
+  const Parameter* array = nullptr;
+  if (a.fortran.role == FortranRole::Extent) array = axis_of(p, a).first;
+  if (a.fortran.role == FortranRole::Lower)
+    for (const Parameter& x : p.params)
+      if (x.name == a.fortran.of) array = &x;
+  return array && array->fortran.optional ? array : nullptr;
+}
+bool is_found_where_present(const Called& p, const Parameter& a) {
+  return optional_array(p, a) != nullptr;
+}
+
+/// An optional argument that the C function gets as another variable: a part of one that may not be
+/// there, or what may have no memory.
+bool is_staged(const Parameter& a) {
+  return a.fortran.optional &&
+         (a.fortran.component || a.fortran.allocatable || !a.fortran.pointer.empty());
+}
+std::string staged_name(const Called& p, const Parameter& a) {
+  std::string name = fortran_name("", a.name, "_if_there");
+  const auto is_taken = [&](const Parameter& x) {
+    return lower_case(name_of(p, x)) == name || lower_case(passed_name(p, x)) == name;
+  };
+  while (std::any_of(p.params.begin(), p.params.end(), is_taken))
+    name = fortran_name("", name, "_value");
+  return name;
+}
+
 /// How long an axis of the caller's array is.
 std::string extent(const Called& p, const Parameter& a) {
   const auto [array, axis] = axis_of(p, a);
@@ -357,8 +263,9 @@ enum class Side { C, Fortran, Call };
 std::string argument(const Called& p, const Parameter& a, Side side) {
   if (side != Side::Call) return side == Side::C ? name_of(p, a) : passed_name(p, a);
   if (a.fortran.role == FortranRole::Present)
-    return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type),
-                       place_of(p, parameter(p, a.fortran.of)));
+    return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type), asked(p, a));
+  if (is_staged(a)) return staged_name(p, a);
+  if (is_found_where_present(p, a)) return name_of(p, a);
   const std::string name = place_of(p, a);
   if (box_of(p, a)) return "transfer(c_loc(" + name_of(p, a) + "), 0_c_int64_t)";
   if (!a.fortran.procedure.empty()) return "transfer(c_funloc(" + name + "), 0_c_int64_t)";
@@ -374,8 +281,7 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
   // Of an array of records, which is no argument itself.
   if (a.fortran.role == FortranRole::Lower)
     return fmt::format("lbound({}, {})", name, a.fortran.axis + 1);
-  if (a.fortran.role != FortranRole::Extent) return name;
-  return axis_of(p, a).first->fortran.optional ? name_of(p, a) : extent(p, a);
+  return a.fortran.role == FortranRole::Extent ? extent(p, a) : name;
 }
 
 /// What the caller passes or gets, and the box in which the routine has it.
@@ -416,19 +322,32 @@ std::string empty_boxes(const Called& p) {
   return out;
 }
 
+/// A statement that runs where the optional argument is there, and has memory.
+std::string where_present(const Called& p, const Parameter& a, const std::string& what) {
+  const std::string there = passed_name(p, a);
+  const char* asks = a.fortran.allocatable        ? "allocated"
+                     : !a.fortran.pointer.empty() ? "associated"
+                                                  : nullptr;
+  if (!asks) return fmt::format("  if (present({})) {}\n", there, what);
+  return fmt::format("  if (present({})) then\n    if ({}({})) {}\n  end if\n", there, asks,
+                     place_of(p, a), what);
+}
+
 /// Before the call: how long the axes of optional arguments are, where these are there.
 std::string optional_extents(const Called& p, bool declared) {
   std::string out;
   for (const Parameter& a : p.params) {
-    if (a.fortran.role != FortranRole::Extent) continue;
-    const Parameter& array = *axis_of(p, a).first;
-    if (!array.fortran.optional) continue;
+    const Parameter* array = optional_array(p, a);
+    if (!array) continue;
     const std::string name = name_of(p, a);
+    const std::string value =
+        a.fortran.role == FortranRole::Extent
+            ? extent(p, a)
+            : fmt::format("lbound({}, {})", place_of(p, *array), a.fortran.axis + 1);
     if (declared)
       out += fmt::format("  {} :: {}\n", fortran_type(p, a), name);
     else
-      out += fmt::format("  {0} = 0\n  if (present({1})) {0} = {2}\n", name, place_of(p, array),
-                         extent(p, a));
+      out += fmt::format("  {} = 0\n", name) + where_present(p, *array, name + " = " + value);
   }
   return out;
 }
@@ -509,6 +428,13 @@ std::string attribute(const Called& p, const std::string& name, Intent intent) {
   return p.around.pure ? ", intent(inout)" : "";
 }
 
+/// Whether the routine declares that it changes nothing of it, or does not.
+bool is_input(const Called& p, const Parameter& a) {
+  if (a.intent == Intent::In) return true;
+  const auto& c = a.fortran.component;
+  return attribute(p, c ? c->of : a.name, a.intent) == ", intent(in)";
+}
+
 /// The variable that `a` is the first component of. After its name, the shape of a component that
 /// is not an array itself, which is that of the variable.
 std::string derived_declaration(const Called& p, const Parameter& a) {
@@ -523,6 +449,7 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
   const FortranComponent& c = *a.fortran.component;
   std::string out = (c.polymorphic ? "class(" : "type(") + type_of(p, a).alias + ")";
   out += c.pointer.empty() ? attribute(p, name, written ? Intent::InOut : Intent::In) : c.pointer;
+  if (a.fortran.optional) out += ", optional";
   out += " :: " + passed_name(p, a);
   if (!shape) return out;
   if (has_assumed_shape(p, *shape)) return out + colons(*shape);
@@ -532,6 +459,44 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
   if (shape->shape.empty())
     fail("unsupported", a.at, "`{}`: the bounds of `{}` are not known", p.kernel, name);
   return out + "(" + lengths + ")";
+}
+
+/// What the C function gets of optional arguments as other variables, before the call and after it.
+struct Staged {
+  std::string declarations, before, after;
+};
+Staged staged(const Called& p) {
+  Staged out;
+  for (const Parameter& a : p.params) {
+    if (!is_staged(a)) continue;
+    const std::string name = staged_name(p, a), place = place_of(p, a), whole = passed_name(p, a);
+    const bool array = !own_axes(a).empty(), pointer = !a.fortran.pointer.empty();
+    const bool stays = is_input(p, a), memory = a.fortran.allocatable;
+    const std::string type = callers_type(p, a);
+    if (type.ends_with("(*)") || (pointer && p.around.pure))
+      fail("unsupported", a.at,
+           "`{}`: the optional `{}` of this kind has no counterpart in the interface", p.kernel,
+           place);
+    out.declarations += "  " + type +
+                        (pointer ? ", pointer"
+                         : array ? ", allocatable"
+                                 : "") +
+                        " :: " + name + (array ? colons(a) : "") + "\n";
+    if (pointer) {
+      out.before += "  nullify (" + name + ")\n" + where_present(p, a, name + " => " + place);
+    } else if (memory && !stays) {
+      out.before += where_present(p, a, "call move_alloc(" + place + ", " + name + ")");
+      out.after += "\n  if (allocated(" + name + ")) call move_alloc(" + name + ", " + place + ")";
+    } else {
+      std::string lengths;
+      for (std::size_t axis = 1; axis <= own_axes(a).size(); ++axis)
+        lengths += (axis > 1 ? ", " : "") + fmt::format("size({}, {})", place, axis);
+      if (array) out.before += where_present(p, a, "allocate (" + name + "(" + lengths + "))");
+      out.before += where_present(p, a, name + " = " + place);
+      if (!stays) out.after += "\n  if (present(" + whole + ")) " + place + " = " + name;
+    }
+  }
+  return out;
 }
 
 std::string derived_declarations(const Called& p, const std::string& indent) {
@@ -550,7 +515,7 @@ std::string uses(const Called& p) {
   std::set<std::string> out;
   for (const Parameter& a : p.params) {
     if (a.fortran.component && !a.fortran.outer) out.insert(type_of(p, a).use(p));
-    if (const FortranBox* x = box_of(p, a); x && !x->module.empty() && x->module != p.around.module)
+    if (const FortranBox* x = box_of(p, a); x && !x->module.empty() && !is_host(p, x->module))
       out.insert("  use " + x->module + ", only: " + x->imported + "\n");
     if (!is_used(p, a)) continue;
     const std::string name = imported_name(p, a), &own = a.fortran.outer->name;
@@ -616,18 +581,37 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     (array && !by_value ? arrays : scalars) += line + "\n";  // bounds are over scalars
   }
   if (by_value) return scalars;
+  if (p.around.separate) return declarations_of_outer(p, indent);
   const std::string derived = derived_declarations(p, indent);
   return scalars + derived + wrapped(arrays, "") + declarations_of_outer(p, indent);
 }
 
-/// Host code of devices copies what arrays have, and asks for no address.
-void check_optional(const Called& p) {
-  if (!features_of(p.target).device) return;
-  for (const Parameter& a : p.params)
-    if (a.fortran.optional)
-      fail("unsupported", a.at,
-           "`{}`: the optional argument `{}` has no counterpart on target `{}`", p.kernel, a.name,
-           to_string(p.target));
+/// The first and the last statement of the routine. Of one in a submodule, the module says what its
+/// arguments are.
+std::pair<std::string, std::string> ends_of(const Called& p) {
+  const AroundRoutine& around = p.around;
+  if (around.separate) {
+    for (const Parameter& a : p.params)
+      if (!is_found(a) && a.fortran.role != FortranRole::Result && !a.fortran.component &&
+          !is_alternate(p, a) && passed_name(p, a) != lower_case(a.name))
+        fail("unsupported", a.at,
+             "`{}`: the interface in a submodule has a name `{}` of its own, which is an argument",
+             p.kernel, a.name);
+    return {"module procedure " + p.kernel, "end procedure"};
+  }
+  const auto result = std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& a) {
+    return a.fortran.role == FortranRole::Result || (box_of(p, a) && box_of(p, a)->result);
+  });
+  const bool is_function = result != p.params.end();
+  const std::string kind = is_function ? "function" : "subroutine";
+  const std::string prefix = std::string(around.recursive ? "recursive " : "") +
+                             (around.pure && !around.elemental ? "pure " : "") +
+                             (around.elemental && !around.pure ? "impure " : "") +
+                             (around.elemental ? "elemental " : "");
+  std::string tail = is_function ? "result(" + passed_name(p, *result) + ")" : "";
+  if (around.bound)
+    tail += (tail.empty() ? "" : " ") + std::string("bind(c, name=\"") + *around.bound + "\")";
+  return {with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran, tail), "end " + kind};
 }
 
 std::string c_function(const Called& p, const std::string& name) {
@@ -647,11 +631,8 @@ std::string c_function(const Called& p, const std::string& name) {
          "(" + arguments + ");\n}\n";
 }
 
-}  // namespace
-
-FortranInterface fortran_interface(const Program& program, const std::string& kernel,
-                                   const AroundRoutine& around) {
-  const Called p{program, kernel, around};
+FortranInterface written(const Called& p) {
+  const AroundRoutine& around = p.around;
   if (!features_of(p.target).host_function) {
     std::vector<std::string> others;
     for (const Target t : all_targets())
@@ -663,7 +644,6 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   }
   check_names(p);
   check_components(p);
-  check_optional(p);
   const std::string module = module_of(p), function = function_in_c(p);
   FortranInterface out;
   out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +
@@ -677,26 +657,15 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   for (const auto& [pointer, to] : around.pointers)
     out.module += "  procedure(), pointer :: " + pointer + " => null()\n";
   out.module += extent_function(p) + "end module\n\n";
-  const auto result = std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& a) {
-    return a.fortran.role == FortranRole::Result || (box_of(p, a) && box_of(p, a)->result);
-  });
-  const bool is_function = result != p.params.end();
-  const std::string kind = is_function ? "function" : "subroutine";
-  const std::string prefix = std::string(around.recursive ? "recursive " : "") +
-                             (around.pure && !around.elemental ? "pure " : "") +
-                             (around.elemental && !around.pure ? "impure " : "") +
-                             (around.elemental ? "elemental " : "");
-  std::string tail = is_function ? "result(" + passed_name(p, *result) + ")" : "";
-  if (around.bound)
-    tail += (tail.empty() ? "" : " ") + std::string("bind(c, name=\"") + *around.bound + "\")";
-  out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran, tail);
-  out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
-                 declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
-                 optional_extents(p, false) + fill_boxes(p);
+  const auto [head, end] = ends_of(p);
+  const Staged other = staged(p);
+  out.routine = head + "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
+                declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
+                other.declarations + optional_extents(p, false) + fill_boxes(p) + other.before;
   for (const auto& [pointer, to] : around.pointers)
     out.routine += "  " + pointer + " => " + to + "\n";
-  out.routine += with_arguments(p, "  call " + function, Side::Call) + empty_boxes(p) +
-                 alternate_return(p) + "\nend " + kind + "\n";
+  out.routine += with_arguments(p, "  call " + function, Side::Call) + other.after +
+                 empty_boxes(p) + alternate_return(p) + "\n" + end + "\n";
   for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);
@@ -709,6 +678,16 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                  "  stop status, quiet=.true.\nend subroutine\n";
   if (!features_of(p.target).c_linkage) out.c = c_function(p, function);
   return out;
+}
+
+}  // namespace
+}  // namespace moonloop::fortran_side
+
+namespace moonloop {
+
+FortranInterface fortran_interface(const Program& program, const std::string& kernel,
+                                   const AroundRoutine& around) {
+  return fortran_side::written({program, kernel, around});
 }
 
 }  // namespace moonloop

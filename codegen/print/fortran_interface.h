@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct FortranInterface {
 /// any.
 struct AroundRoutine {
   std::string module;
+  std::set<std::string> submodules;  // and those of them that it is in
+  /// In a submodule: the module has its interface, and this name of the result, if any.
+  std::optional<std::string> separate;
   bool pure = false, elemental = false, recursive = false;
   std::set<std::string> values;             // arguments with the attribute `value`
   std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses

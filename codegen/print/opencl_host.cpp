@@ -137,6 +137,8 @@ class OpenCLHost {
            (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
       for (const Expr& e : a->shape)  // an extent may be 0, and its stride too
         if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+      if (a->fortran.optional)  // it is not there
+        line("if (!" + names_.of(a->name) + ") " + bytes + " = 0;");
       line("cl_mem " + there + " = NULL;");
       line("if (!" + status_ + ") " + there + " = clCreateBuffer(" + context +
            ", CL_MEM_READ_WRITE, " + bytes + " ? " + bytes + " : 1, NULL, &" + status_ + ");");

@@ -36,6 +36,16 @@ bool is_simple(const Expr& e) {
   return n && (n->op == NaryOp::Add || n->op == NaryOp::Mul) && all(n->terms);
 }
 
+/// Whether statements of the body stay Fortran, which may ask what is there.
+bool asks_fortran(const Body& b) {
+  bool found = false;
+  each(b, [&](const Statement& s) {
+    const auto* c = std::get_if<SubroutineCall>(&s.what);
+    found = found || (c && c->output);
+  });
+  return found;
+}
+
 bool has_slices(const Load& l) {
   return std::any_of(l.index.begin(), l.index.end(), [](const Expr& i) { return i.as<Slice>(); });
 }
@@ -145,14 +155,25 @@ void Binding::check_type(const Variable& dummy, const Expr& argument) const {
 }
 
 Expr Binding::copy(const Variable& dummy, const Expr& value) {
-  if (optional_of_caller(value))
+  const Variable* may_be = optional_of_caller(value);
+  if (may_be && asks_fortran(callee_.body))
     fail("unsupported", at_,
          "a copy of the optional argument `{}`, which may not be there, is not supported in "
          "Fortran kernels",
          written_name(place_of(value, caller_)));
   const Type type = dummy.logical ? Type(moonloop::Scalar::Bool) : dummy.type;
   const Expr own = new_scalar(caller_, dummy.name, type, at_);
-  before_.push_back({at_, Assignment{own, value}});
+  Statement set{at_, Assignment{own, value}};
+  if (may_be) {
+    const Expr none = dummy.logical ? Expr(BoolLit{false}, at_) : Expr(Cast{type, lit(0)}, at_);
+    before_.push_back({at_, Assignment{own, none}});
+    Choice there;
+    const Expr says = var(presence_of(may_be->name, caller_), at_);
+    there.arms.push_back({Expr(Compare{CompareOp::Gt, says, lit(0)}, at_),
+                          std::make_shared<Body>(Body{std::move(set)})});
+    set = {at_, std::move(there)};
+  }
+  before_.push_back(std::move(set));
   return own;
 }
 

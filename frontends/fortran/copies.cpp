@@ -27,7 +27,7 @@ Output exchange_of(const Variable& v, const Routine& r, bool back, const Span& a
   o.statement = back ? fmt::format("moonloop_copy(:size({0})) = reshape({0}, [size({0})])", own)
                      : fmt::format("{0} = reshape(moonloop_copy(:size({0})), shape({0}))", own);
   if (back) o.changes.insert(0);
-  if (in_program || v.outer->module == r.home.module)
+  if (in_program || r.home.is_in(v.outer->module))
     o.module = in_program ? kProgram : v.outer->module;
   else
     o.uses.insert("  use " + v.outer->module + ", only: " + v.outer->name + "\n");

@@ -198,6 +198,8 @@ std::string procedure_name(const ev::ProcedureDesignator& p);
 /// Whether at most the interface of a procedure is known here; the input may still have it next to
 /// the routine. Fails `unsupported` where that interface asks for more than addresses.
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at);
+/// Or in a submodule that is not there, and can be called.
+bool may_be_in_another_file(const sem::Symbol& procedure, const Span& at);
 /// A procedure that is an argument of a call: the routine's own argument, or in another file. Fails
 /// `unsupported` for others.
 Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at);

@@ -232,8 +232,7 @@ class Declarations {
   /// An argument says whether it is there. The interface has an address to pass, if any.
   void optional(Variable& v, const sem::Symbol& s, const Span& at) {
     const auto type = ev::DynamicType::From(s);
-    if (v.value || sem::IsPointer(s) || sem::IsAllocatable(s) ||
-        type->category() == TypeCategory::Derived)
+    if ((sem::IsPointer(s) || sem::IsAllocatable(s)) && type->category() == TypeCategory::Derived)
       unsupported(at, fmt::format("the optional argument `{}` of this kind", v.name));
     v.optional = true;
     Variable there;
@@ -420,6 +419,8 @@ class Declarations {
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
     if (whole.constant || whole.result)
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
+    if (whole.optional && whole.pointer)  // the interface asks each part for its memory
+      unsupported(at, fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();

@@ -687,7 +687,7 @@ class Converter {
     if (f.Rank() > 0 && !of_elements) return call(kArrayFunction + name, args, at_);
     const Expr value = call((of_elements ? kElemental : kFunction) + name, args, at_);
     if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
-      if (symbol && is_in_another_file(*symbol, at_) &&
+      if (symbol && may_be_in_another_file(*symbol, at_) &&
           (T::category != TypeCategory::Logical || T::kind == 4))
         return Expr(Cast{type<T>(), value}, at_);
     return value;

@@ -249,7 +249,8 @@ class Keeping : public OutputArguments {
   void use(const sem::Symbol& s, const std::string& local) {
     const std::string in = holder_of(s), own = s.name().ToString();
     if (in.empty()) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
-    if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE)) in_module(in);
+    if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE) || s.owner().IsSubmodule())
+      in_module(in);
     if (in != kProgram) used_[in].insert(local == own ? local : local + " => " + own);
     used_names_.insert(local);
   }
@@ -311,7 +312,8 @@ class Keeping : public OutputArguments {
 
   /// In no module, so that its name is declared.
   bool is_external(const sem::Symbol& s) const {
-    if (s.owner().IsModule() || sem::IsProcedurePointer(s) || s.has<sem::GenericDetails>())
+    if (s.owner().IsModule() || s.owner().IsSubmodule() || sem::IsProcedurePointer(s) ||
+        s.has<sem::GenericDetails>())
       return false;
     const auto* p = s.detailsIf<sem::SubprogramDetails>();
     return !p || s.owner().IsGlobal() || (p->isInterface() && is_in_another_file(s, at_));
@@ -369,13 +371,18 @@ class Keeping : public OutputArguments {
       if (!objects_.count(&s) || !array) output_.accesses.insert(in + "::" + s.name().ToString());
       return;
     }
-    if (s.attrs().test(sem::Attr::OPTIONAL))
+    const bool optional = s.attrs().test(sem::Attr::OPTIONAL);
+    if (optional && (sem::IsAllocatable(s) || sem::IsPointer(s) || is_text(s)))
       fail(fmt::format("the optional argument `{}` in `{}`", local, what_));
     const std::optional<SomeExpr> value = ev::AsGenericExpr(symbol);
     if (!value) throw InternalError("a variable is an expression");
     named_.insert(local);
     argument(*value, sem::IsAssumedSizeArray(s) ? Bounds::Open : Bounds::Source, local);
     numbers_.emplace(&s, arguments_.size() - 1);
+    if (optional) {  // the address is none where it is not there
+      std::string& declared = output_.declarations.back();
+      declared.insert(declared.find(" :: "), ", optional");
+    }
   }
 
   /// It is taken out of its box before the statement, and put back after it.

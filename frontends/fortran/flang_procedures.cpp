@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/procedures.h"
@@ -5,14 +7,27 @@
 // Procedures: their names, and how they are called or passed.
 namespace moonloop::fortran {
 
-std::string routine_name(const sem::Symbol& symbol) {
+namespace {
+
+/// What a procedure of a submodule is for those who call it: the interface in the module.
+const sem::Symbol& named_in_module(const sem::Symbol& symbol) {
   const sem::Symbol& s = symbol.GetUltimate();
+  const auto* details = s.detailsIf<sem::SubprogramDetails>();
+  return details && details->moduleInterface() ? details->moduleInterface()->GetUltimate() : s;
+}
+
+}  // namespace
+
+std::string routine_name(const sem::Symbol& symbol) {
+  const sem::Symbol& s = named_in_module(symbol);
   const std::string name = s.name().ToString();
   const auto* details = s.detailsIf<sem::SubprogramDetails>();
-  if (!details || details->isInterface()) return name;  // defined elsewhere
+  if (!details || (details->isInterface() && !sem::IsSeparateModuleProcedureInterface(&s)))
+    return name;  // defined elsewhere
   const sem::Symbol* around = s.owner().symbol();
   if (!around) return name;
-  if (s.owner().IsModule()) return around->name().ToString() + "::" + name;
+  if (s.owner().IsModule() || s.owner().IsSubmodule())
+    return around->name().ToString() + "::" + name;
   return around->has<sem::SubprogramDetails>() ? routine_name(*around) + "%" + name : name;
 }
 
@@ -85,7 +100,8 @@ bool is_plain(const sem::Symbol& dummy) {
 std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
   const sem::Symbol& s = routine.GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();
-  const bool in_module = s.owner().IsModule();
+  const sem::Symbol& named = named_in_module(s);
+  const bool in_module = named.owner().IsModule();
   if (!d || d->isInterface() || !(in_module || s.owner().IsGlobal()) ||
       s.attrs().HasAny({sem::Attr::BIND_C, sem::Attr::ELEMENTAL}))
     return std::nullopt;
@@ -94,7 +110,7 @@ std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
     if (!type || !is_plain(*dummy) || type->category() == TypeCategory::Derived)
       return std::nullopt;
   }
-  Routine::ByAddress out{std::nullopt, in_module, s.attrs().test(sem::Attr::PRIVATE)};
+  Routine::ByAddress out{std::nullopt, in_module, named.attrs().test(sem::Attr::PRIVATE)};
   if (!d->isFunction()) return out;
   const sem::Symbol& result = d->result();
   const auto type = ev::DynamicType::From(result);
@@ -130,9 +146,18 @@ bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
   if (const auto* p = s.detailsIf<sem::ProcEntityDetails>(); p && p->procInterface())
     return is_in_another_file(*p->procInterface(), at);
   if (!d) return true;
-  if (!d->isInterface()) return false;
+  if (!d->isInterface() || sem::IsSeparateModuleProcedureInterface(&s)) return false;
   check_by_address(s, at, ", which is in another file,");
   return true;
+}
+
+bool may_be_in_another_file(const sem::Symbol& procedure, const Span& at) {
+  const sem::Symbol& s = procedure.GetUltimate();
+  if (!sem::IsSeparateModuleProcedureInterface(&s)) return is_in_another_file(procedure, at);
+  const auto& dummies = s.get<sem::SubprogramDetails>().dummyArgs();
+  return !s.attrs().test(sem::Attr::BIND_C) &&
+         std::all_of(dummies.begin(), dummies.end(),
+                     [](const sem::Symbol* d) { return d && is_plain(*d); });
 }
 
 Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at) {
@@ -147,7 +172,8 @@ Expr passed_procedure(const ev::ProcedureDesignator& p, const Span& at) {
   if (sem::IsDummy(*symbol)) return procedure_in(var(name, at), at);
   const sem::Symbol& s = symbol->GetUltimate();
   const auto* d = s.detailsIf<sem::SubprogramDetails>();
-  if (d && !d->isInterface() && s.owner().IsModule()) {
+  if (d && s.owner().IsModule() &&
+      (!d->isInterface() || sem::IsSeparateModuleProcedureInterface(&s))) {
     check_by_address(s, at, "");
     return procedure_named(name, at, s.attrs().test(sem::Attr::PRIVATE));
   }

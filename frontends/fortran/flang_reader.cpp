@@ -85,35 +85,35 @@ class Units {
     around_ = around;
   }
 
-  /// Other files' objects know its procedures by names that no interface can have.
+  /// Its procedures are those of the module, whose names they know.
   void submodule(const fp::Submodule& m) {
-    if (elsewhere_) return;
-    const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
-    if (!part) return;
-    const auto leave_out = [&](const fp::Name& name) {
-      Routine r;
-      r.name = fp::ToLowerCaseLetters(name.ToString());
-      r.at = places_.of(name.source);
-      guard(r, [&] { unsupported(r.at, "a procedure of a submodule"); });
-      routines_.push_back(std::move(r));
-    };
-    using Fortran::common::Indirection;
-    for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
-      std::visit(
-          Fortran::common::visitors{
-              [&](const Indirection<fp::SubroutineSubprogram>& x) {
-                const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(x.value().t);
-                leave_out(std::get<fp::Name>(head.statement.t));
-              },
-              [&](const Indirection<fp::FunctionSubprogram>& x) {
-                const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(x.value().t);
-                leave_out(std::get<fp::Name>(head.statement.t));
-              },
-              [&](const Indirection<fp::SeparateModuleSubprogram>& x) {
-                leave_out(std::get<fp::Statement<fp::MpSubprogramStmt>>(x.value().t).statement.v);
-              },
-              [](const auto&) {}},
-          s.u);
+    const auto& head = std::get<fp::Statement<fp::SubmoduleStmt>>(m.t);
+    FortranFile::Home home;
+    home.module = std::get<0>(std::get<fp::ParentIdentifier>(head.statement.t).t).ToString();
+    const sem::Symbol* own = std::get<fp::Name>(head.statement.t).symbol;
+    for (const sem::Scope* s = own ? own->scope() : nullptr; s && s->IsSubmodule();
+         s = &s->parent())
+      home.submodules.insert(DEREF(s->symbol()).name().ToString());
+    if (const auto it = unknown_.find(home.module); it != unknown_.end()) around_ = it->second;
+    around_ = used_by(std::get<fp::SpecificationPart>(m.t));
+    home.around = {places_.of(head.source).line,
+                   places_.of(std::get<fp::Statement<fp::EndSubmoduleStmt>>(m.t).source).line};
+    procedures(std::get<std::optional<fp::ModuleSubprogramPart>>(m.t), home,
+               places_.of(head.source).source);
+  }
+
+  /// Of a module or submodule.
+  void procedures(const std::optional<fp::ModuleSubprogramPart>& part,
+                  const FortranFile::Home& home, const Source* source) {
+    modules_.push_back(home.around);
+    home_ = home;
+    if (part)
+      for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
+        subprogram(s.u, "");
+    home_ = {};
+    if (!around_.uses.empty() && !elsewhere_)
+      errors_in(source, home.around);  // of names that are not known
+    around_ = {};
   }
 
   void inner(const std::optional<fp::InternalSubprogramPart>& part, const std::string& host) {
@@ -234,21 +234,13 @@ class Units {
     const FortranFile::Lines lines{
         places_.of(head.source).line,
         places_.of(std::get<fp::Statement<fp::EndModuleStmt>>(m.t).source).line};
-    modules_.push_back(lines);
     around_ = used_by(std::get<fp::SpecificationPart>(m.t));
-    if (!around_.uses.empty()) unknown_[head.statement.v.ToString()] = around_;
-    const Span begin = places_.of(head.source);
-    const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
-    if (part) {
-      home_.module = head.statement.v.ToString();
-      home_.around = lines;
-      for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
-        subprogram(s.u, "");
-      home_ = {};
-    }
-    if (!around_.uses.empty() && !elsewhere_)
-      errors_in(begin.source, lines);  // of names that are not known
-    around_ = {};
+    FortranFile::Home home;
+    home.module = head.statement.v.ToString();
+    home.around = lines;
+    if (!around_.uses.empty()) unknown_[home.module] = around_;
+    procedures(std::get<std::optional<fp::ModuleSubprogramPart>>(m.t), home,
+               places_.of(head.source).source);
   }
 
   template <typename Variant>
@@ -260,8 +252,18 @@ class Units {
                    [&](const Fortran::common::Indirection<fp::FunctionSubprogram>& x) {
                      function(x.value(), host);
                    },
+                   [&](const Fortran::common::Indirection<fp::SeparateModuleSubprogram>& x) {
+                     separate(x.value());
+                   },
                    [&](const auto&) {}},
                u);
+  }
+
+  void separate(const fp::SeparateModuleSubprogram& s) {
+    const auto& head = std::get<fp::Statement<fp::MpSubprogramStmt>>(s.t);
+    if (!head.statement.v.symbol) return;  // Flang says why
+    between(head.source, std::get<fp::Statement<fp::EndMpSubprogramStmt>>(s.t).source);
+    routine(s, head.statement.v, "");
   }
 
   void subroutine(const fp::SubroutineSubprogram& s, const std::string& host) {
@@ -366,6 +368,11 @@ class Units {
     r.home.pure = sem::IsPureProcedure(symbol);
     r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
     r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
+    if (symbol.attrs().test(sem::Attr::MODULE)) {
+      const sem::Symbol* declared = details.moduleInterface();
+      const auto& own = declared ? declared->get<sem::SubprogramDetails>() : details;
+      r.home.separate = own.isFunction() ? own.result().name().ToString() : "";
+    }
     if (symbol.attrs().test(sem::Attr::BIND_C))
       r.home.bound = symbol.GetBindName() ? *symbol.GetBindName() : "";
     read_hints(std::get<fp::SpecificationPart>(s.t), places_, r);
@@ -621,9 +628,7 @@ class Analysis {
     context_.messages().clear();
     // Flang writes a file for each module that it did not read from one, each time: with errors in
     // a module, it crashes then. Here modules stay in memory.
-    for (sem::Scope& scope : context_.globalScope().children())
-      if (scope.kind() == sem::Scope::Kind::Module && scope.symbol())
-        scope.symbol()->set(sem::Symbol::Flag::ModFile);
+    keep_in_memory(context_.globalScope());
     if (!errors.empty() && !is_resolved(*parsing.parseTree())) throw Error(std::move(errors));
     std::erase_if(errors, [](const Diagnostic& d) {
       return d.text.find(" module file for module ") != std::string::npos;
@@ -643,6 +648,14 @@ class Analysis {
   }
 
  private:
+  static void keep_in_memory(sem::Scope& around) {
+    for (sem::Scope& scope : around.children()) {
+      if (scope.kind() != sem::Scope::Kind::Module || !scope.symbol()) continue;
+      scope.symbol()->set(sem::Symbol::Flag::ModFile);
+      keep_in_memory(scope);  // its submodules
+    }
+  }
+
   static fp::Options options_of(const FortranOptions& how) {
     fp::Options o;
     o.features.Enable(Fortran::common::LanguageFeature::OpenMP);
@@ -706,6 +719,9 @@ class Analysis {
       const fp::Name* name = nullptr;
       if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
         name = &std::get<fp::Statement<fp::ModuleStmt>>(m->value().t).statement.v;
+      if (const auto* x = std::get_if<Fortran::common::Indirection<fp::Submodule>>(&u.u))
+        name = &std::get<fp::Name>(
+            std::get<fp::Statement<fp::SubmoduleStmt>>(x->value().t).statement.t);
       if (const auto* x = std::get_if<Fortran::common::Indirection<fp::SubroutineSubprogram>>(&u.u))
         name = &std::get<fp::Name>(
             std::get<fp::Statement<fp::SubroutineStmt>>(x->value().t).statement.t);
@@ -728,10 +744,6 @@ class Analysis {
   sem::SemanticsContext context_;
   std::list<fp::Parsing> parsings_;
 };
-
-}  // namespace
-
-namespace {
 
 /// Of a file that the source's modules are in: as its own compiler gets them, else the source's.
 FortranOptions options_elsewhere(const std::string& path, const FortranOptions& how) {

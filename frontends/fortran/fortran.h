@@ -37,7 +37,10 @@ struct FortranFile {
     int first = 0, last = 0;
   };
   struct Home {
-    std::string module;  // that it is in; empty: in none
+    std::string module;                // that it is in; empty: in none
+    std::set<std::string> submodules;  // of that one, one in another, that it is in
+    /// A module says what its arguments are, and this name of its result, if any.
+    std::optional<std::string> separate;
     const Source* source = nullptr;
     bool fixed = false;          // the form of `source`
     Lines around, routine;       // the module's, its own
@@ -54,6 +57,10 @@ struct FortranFile {
     std::vector<std::pair<std::string, std::string>> pointers;
     std::vector<std::string> entries;  // of a subprogram with `entry`: the names of all
     std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
+    /// Whether it knows all names of a module or submodule.
+    bool is_in(const std::string& name) const {
+      return name == module || submodules.count(name) > 0;
+    }
   };
   std::map<std::string, Home> homes;  // by routine
   /// About units that are left out, directives that have no effect, and calls that stay.

@@ -142,6 +142,8 @@ class Calls {
   /// The call of a routine that is a kernel of its own, or its body where that cannot be. Its
   /// value, where it is a function.
   Expr call_kernel(const Routine& f, Exprs arguments, const Span& at, Body& out) {
+    check_reach(f, at);
+    arguments = by_components(f, std::move(arguments));
     for (const std::string& name : f.adopted) {
       const bool number = r_.variables.at(name).procedure.empty();
       arguments.push_back(number ? var(name, at) : procedure_in(var(name, at), at));
@@ -260,10 +262,39 @@ class Calls {
     return out;
   }
 
+  /// Fails where `f` has variables of a submodule that the caller does not know.
+  void check_reach(const Routine& f, const Span& at) const {
+    const Routine* around = &r_;
+    while (!around->host.empty()) around = find_routine(all_, around->host);
+    for (const auto& [name, v] : f.variables)
+      if (v.outer && f.home.submodules.count(v.outer->module) &&
+          !around->home.is_in(v.outer->module))
+        fail(
+            "unsupported", at,
+            "the call of `{}`, which has the variable `{}` of the submodule `{}`, is not supported "
+            "outside of that submodule",
+            bare_name(f.name), v.outer->name, v.outer->module);
+  }
+
+  /// `arguments` with one for each component of those that are not given.
+  static Exprs by_components(const Routine& f, Exprs arguments) {
+    const std::vector<const Variable*> dummies = dummies_of(f);
+    for (std::size_t i = 0; i < arguments.size() && arguments.size() < dummies.size(); ++i)
+      if (is_absent(arguments[i]) && dummies[i]->component)
+        while (i + 1 < dummies.size() && dummies[i + 1]->component &&
+               dummies[i + 1]->component->of == dummies[i]->component->of) {
+          const auto next = arguments.begin() + static_cast<std::ptrdiff_t>(++i);
+          arguments.insert(next, arguments[i - 1]);
+        }
+    return arguments;
+  }
+
   /// Adds the body of `f`, and returns its result.
-  Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+  Expr put(const Routine& f, const Exprs& given_arguments, const Span& at, Body& out) {
+    const Exprs arguments = by_components(f, given_arguments);
     const auto [module, place] = module_of_fortran(f.body);
-    const bool inside = module == kProgram ? r_.home.program : module == r_.home.module;
+    const bool inside = module == kProgram ? r_.home.program : r_.home.is_in(module);
+    check_reach(f, at);
     if (!module.empty() && r_.host.empty() && !inside)
       throw Error(Diagnostic{
           "unsupported",
@@ -309,7 +340,8 @@ class Calls {
     // C calls those by itself that linkers know by their names.
     const bool known_to_c = f && f->by_address && !f->by_address->in_module;
     const bool other_way = !c.otherwise.empty() && !known_to_c;
-    if (f && !inside && other_way) return subroutine(c.otherwise.front(), at, out);
+    const bool submodule = !f && !c.output && bare_name(c.name) != c.name;  // of another file
+    if ((submodule || (f && !inside)) && other_way) return subroutine(c.otherwise.front(), at, out);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
     x.effects = c.effects;
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
@@ -473,7 +505,7 @@ class Calls {
   /// A scalar of the same value. Characters stay what they are.
   Expr copied(const Var& v, const Span& at, Body& out) {
     const Variable& from = r_.variables.at(v.name);
-    if (from.character || from.logical) return var(v.name, at);
+    if (from.character || from.logical || from.optional) return var(v.name, at);
     const Expr copy = new_scalar(r_, v.name, from.type, at);
     out.push_back({at, Assignment{copy, var(v.name, at)}});
     return copy;
@@ -487,8 +519,10 @@ class Calls {
     if (known && !x.effects) x.effects = known->effects;
     const std::set<std::string> changed =
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
-    if (known && known->by_address && known->by_address->in_module) {  // Fortran knows its name
-      const bool is_private = known->by_address->is_private;
+    const bool in_module = known ? known->by_address && known->by_address->in_module
+                                 : bare_name(x.name) != x.name;  // in a submodule of another file
+    if (in_module) {                                             // Fortran knows its name
+      const bool is_private = known && known->by_address->is_private;
       x.arguments.insert(x.arguments.begin(), procedure_named(x.name, at, is_private));
       x.name = kThrough;
     }

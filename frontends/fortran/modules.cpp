@@ -52,9 +52,10 @@ class Words {
   std::string_view rest_;
 };
 
-/// The modules of a text: those that it has, and those that it uses.
+/// The modules of a text: those that it has, and those that it uses. Submodules are `of:name`, and
+/// use what they extend.
 struct Modules {
-  std::set<std::string> has;
+  std::set<std::string> has, extends;
   std::vector<std::string> uses;
 };
 
@@ -67,6 +68,15 @@ Modules modules_of(std::string_view text) {
     if (first == "module") {
       const std::string name = words.name();
       if (!name.empty() && words.at_end()) out.has.insert(name);
+    } else if (first == "submodule" && words.accept("(")) {
+      const std::string of = words.name(), parent = words.accept(":") ? words.name() : "";
+      const std::string name = words.accept(")") ? words.name() : "";
+      if (!name.empty() && words.at_end()) {
+        const std::string extended = parent.empty() ? of : of + ":" + parent;
+        out.has.insert(of + ":" + name);
+        out.extends.insert(extended);
+        out.uses.push_back(extended);
+      }
     } else if (first == "use") {
       bool intrinsic = false;
       if (words.accept(",")) intrinsic = words.name() == "intrinsic";
@@ -138,6 +148,7 @@ class Search {
     auto file = std::make_shared<const File>(
         File{path.lexically_normal().string(), modules_of(read_text(path))});
     for (const std::string& name : file->modules.has) files_.emplace(name, file);
+    for (const std::string& name : file->modules.extends) extending_[name].push_back(file);
   }
 
   /// Flang reports files that use each other in a circle.
@@ -150,6 +161,9 @@ class Search {
         look_elsewhere(name);
     out_.paths.push_back(file->path);
     for (const std::string& name : file->modules.has) out_.homes.emplace(name, file->path);
+    for (const std::string& name : file->modules.has)
+      if (const auto it = extending_.find(name); it != extending_.end())
+        for (const auto& submodule : it->second) add(submodule);
   }
 
   /// gfortran's module files are not in Flang's format. What `mpi` declares is in a header, too.
@@ -170,7 +184,8 @@ class Search {
   bool indexed_ = false;
   fs::path own_;  // of `source_`
   std::set<fs::path> indexed_files_;
-  std::map<std::string, std::shared_ptr<const File>> files_;  // by module
+  std::map<std::string, std::shared_ptr<const File>> files_;                   // by module
+  std::map<std::string, std::vector<std::shared_ptr<const File>>> extending_;  // its submodules
   std::set<std::string> seen_;
   ModuleFiles out_;
 };

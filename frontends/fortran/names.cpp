@@ -78,11 +78,11 @@ std::string extent_name(const std::string& array, int axis) {
 std::string present_name(const std::string& argument) { return argument + "_present"; }
 
 const std::string& presence_of(const std::string& argument, const Routine& routine) {
-  const auto it =
-      std::find_if(routine.variables.begin(), routine.variables.end(), [&](const auto& v) {
-        return v.second.present_of == argument &&
-               v.second.host == routine.variables.at(argument).host;
-      });
+  const Variable& own = routine.variables.at(argument);
+  const std::string& asked = own.component ? own.component->of : argument;
+  const auto it = std::find_if(
+      routine.variables.begin(), routine.variables.end(),
+      [&](const auto& v) { return v.second.present_of == asked && v.second.host == own.host; });
   ensure(it != routine.variables.end(), "the argument that says whether another one is there");
   return it->first;
 }

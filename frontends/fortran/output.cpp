@@ -18,18 +18,18 @@ std::pair<std::string, std::string> arguments_of(const Output& o) {
   return {names, declarations};
 }
 
-std::string routine(const std::string& name, const std::string& names, const std::string& bound,
-                    const std::string& uses, const std::string& declarations,
-                    const std::string& statement) {
-  return fmt::format("subroutine {}({}){}\n{}  implicit none\n{}  {}\nend subroutine\n", name,
-                     names, bound, uses, declarations, statement);
+std::string routine(const std::string& prefix, const std::string& name, const std::string& names,
+                    const std::string& bound, const std::string& uses,
+                    const std::string& declarations, const std::string& statement) {
+  return fmt::format("{}subroutine {}({}){}\n{}  implicit none\n{}  {}\nend subroutine\n", prefix,
+                     name, names, bound, uses, declarations, statement);
 }
 
 }  // namespace
 
 OutputRoutines routines_for(const Output& o, const Routine& r, std::size_t number, const Span& at) {
   const bool in_program = o.module == kProgram;
-  if (!o.module.empty() && (in_program ? !r.home.program : o.module != r.home.module))
+  if (!o.module.empty() && (in_program ? !r.home.program : !r.home.is_in(o.module)))
     fail("unsupported", at,
          "`{}` with {} in a routine outside of it is not supported in Fortran kernels", o.what,
          in_program ? "names of a main program"
@@ -39,19 +39,21 @@ OutputRoutines routines_for(const Output& o, const Routine& r, std::size_t numbe
   };
   const std::string uses = fmt::format("{}", fmt::join(o.uses, ""));
   const auto [names, declarations] = arguments_of(o);
+  const std::string prefix = r.home.recursive ? "recursive " : "";
   OutputRoutines out;
   out.name = name("");
   if (o.module.empty()) {
-    out.anywhere = routine(out.name, names, "", uses, declarations, o.statement);
+    out.anywhere = routine(prefix, out.name, names, "", uses, declarations, o.statement);
   } else if (!in_program) {
     const std::string bound = fmt::format(" bind(c, name=\"{}_\")", out.name);
-    out.inside = routine(out.name, names, bound, uses, declarations, o.statement);
+    out.inside = routine(prefix, out.name, names, bound, uses, declarations, o.statement);
   } else {  // linkers know nothing within a main program
     const std::string inner = name("_inside"), pointer = name("_there");
-    out.inside = routine(inner, names, "", uses, declarations, o.statement);
+    out.inside = routine(prefix, inner, names, "", uses, declarations, o.statement);
     const std::string module = fortran_name("", r.name, "_moonloop");
-    out.anywhere = routine(out.name, names, "", "  use " + module + ", only: " + pointer + "\n",
-                           declarations, "call " + pointer + "(" + names + ")");
+    out.anywhere =
+        routine(prefix, out.name, names, "", "  use " + module + ", only: " + pointer + "\n",
+                declarations, "call " + pointer + "(" + names + ")");
     out.pointer = {pointer, inner};
   }
   return out;

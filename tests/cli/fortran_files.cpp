@@ -13,11 +13,12 @@ constexpr const char* kGood =
 
 TEST_CASE("fortran: a routine outside of the subset leaves the others of its file") {
   const Folder f;
-  f.write("two.f90", std::string("module m\ncontains\nsubroutine bad(n)\n  integer, optional :: n\n"
-                                 "  stop n\nend subroutine\n"
-                                 "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\n"
-                                 "end\nend module\n") +
-                         kGood);
+  f.write("two.f90",
+          std::string("module m\ncontains\nsubroutine bad(n)\n  integer, optional, pointer :: n\n"
+                      "  stop n\nend subroutine\n"
+                      "subroutine caller(n)\n  integer, optional, pointer :: n\n  call bad(n)\n"
+                      "end\nend module\n") +
+              kGood);
   const Outcome good = tool("gen two.f90", f.str());
   CHECK(good.status == 0);
   CHECK(has(good.out, "void good("));
@@ -57,9 +58,9 @@ TEST_CASE("fortran: the warnings are about the routines that are asked for") {
 TEST_CASE("fortran: a file none of whose routines is a kernel has the errors that are causes") {
   const Folder f;
   f.write("none.f90",
-          "module m\ncontains\nsubroutine bad(n)\n  integer, optional :: n\n  stop n\n"
+          "module m\ncontains\nsubroutine bad(n)\n  integer, optional, pointer :: n\n  stop n\n"
           "end subroutine\n"
-          "subroutine caller(n)\n  integer, optional :: n\n  call bad(n)\nend subroutine\n"
+          "subroutine caller(n)\n  integer, optional, pointer :: n\n  call bad(n)\nend subroutine\n"
           "end module\n");
   const Outcome none = tool("gen none.f90", f.str());
   CHECK(none.status == 1);

@@ -387,23 +387,3 @@ end subroutine
   CHECK(has(made.err, "[not-proved]"));
   CHECK(has(made.err, "insn[i=0] may write most and insn[i=1] may write it too"));
 }
-
-TEST_CASE("fortran: procedures of submodules are named as what is left out") {
-  const Folder f;
-  f.write("k.f90", R"(module m
-  interface
-    module subroutine work(x)
-      real, intent(inout) :: x
-    end subroutine
-  end interface
-end module
-submodule (m) of_m
-contains
-  module procedure work
-    x = 2*x
-  end procedure
-end submodule
-)");
-  CHECK(has(tool("gen k.f90", f.str()).err,
-            "a procedure of a submodule is not supported in Fortran kernels"));
-}

@@ -139,16 +139,130 @@ end program
   same_program(f);
 }
 
-TEST_CASE("fortran interface: a routine of a module in fixed form") {
+TEST_CASE("fortran interface: routines of modules and main programs in fixed form") {
   const Folder f;
-  f.write("k.f",
-          "      module m\n      contains\n      subroutine s(a)\n      real a\n      a = 1\n"
-          "      end subroutine\n      end module\n");
-  const Outcome refused = tool("gen k.f -o k.c --fortran-interface i.f90", f.str());
+  f.write("k.f", R"(      module m
+      implicit none
+      real*8 w
+      data w /0.5d0/
+c a comment
+      contains
+C     another one
+      subroutine s(n, a, b,
+     &             c)
+      integer n, i
+      real*8 a(n), b(n)
+      real*8, optional :: c(n)
+* and one
+      do 10 i = 1, n
+         a(i) = w*a(i) + b(i)                                           ignored
+         if (present(c)) a(i) =
+     1     a(i) + c(i)
+10    continue
+      if (n .gt. 5) print *, 'a long text that is longer than one line o
+     &f seventy-two columns', n
+      end subroutine
+      real*8 function f(x)
+      real*8 x
+      f = x*w
+      end function
+      end module
+      subroutine alone(n, a)
+      integer n
+      real*8 a(n)
+      a = a*2
+      end
+      program main
+      use m
+      implicit none
+      real*8 a(6), b(6)
+      a = 1
+      b = 2
+      call s(6, a, b)
+      call s(5, a, b, a(2:6)*2)
+      call alone(6, a)
+      call inner(a)
+      print *, a, f(2d0)
+      contains
+      subroutine inner(x)
+      real*8 x(6)
+      x = x + b
+      end subroutine
+      end
+)");
+  const std::string kernels = " --kernel s --kernel f --kernel alone --kernel inner";
+  const Outcome refused =
+      tool("gen k.f --quiet -o k.c --fortran-interface i.f90" + kernels, f.str());
   CHECK(refused.status == 1);
-  CHECK(refused.err.find("`s` is in the module `m` of a file in fixed form, which the interface in "
-                         "free form cannot have [unsupported]") != std::string::npos);
+  CHECK(has(refused.err,
+            "`s` is in the module `m` of a file in fixed form, which the interface has "
+            "too; name it `i.f` [unsupported]"));
   CHECK(!f.has("k.c"));
+  const Outcome made = tool("gen k.f --quiet -o k.c --fortran-interface i.f" + kernels, f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  REQUIRE(
+      shell("gfortran -o before k.f && gcc -c k.c && gfortran -o after i.f k.o", f.str()).status ==
+      0);
+  const std::string before = shell("./before", f.str()).out;
+  CHECK(has(before, "one line of seventy-two columns"));
+  CHECK(shell("./after", f.str()).out == before);
+  for (const char* columns : {"72", "132"}) {
+    const std::string command = std::string("gfortran -ffixed-line-length-") + columns + " k.f -o ";
+    f.write("k.f", R"(      module m
+      implicit none
+      real*8 w
+      data w /0.5d0/
+c a comment
+      contains
+C     another one
+      subroutine s(n, a, b,
+     &             c)
+      integer n, i
+      real*8 a(n), b(n)
+      real*8, optional :: c(n)
+* and one
+      do 10 i = 1, n
+         a(i) = w*a(i) + b(i)                                           
+         if (present(c)) a(i) =
+     1     a(i) + c(i)
+10    continue
+      if (n .gt. 5) print *, 'a long text that is longer than one line o
+     &f seventy-two columns', n
+      end subroutine
+      real*8 function f(x)
+      real*8 x
+      f = x*w
+      end function
+      end module
+      subroutine alone(n, a)
+      integer n
+      real*8 a(n)
+      a = a*2
+      end
+      program main
+      use m
+      implicit none
+      real*8 a(6), b(6)
+      a = 1
+      b = 2
+      call s(6, a, b)
+      call s(5, a, b, a(2:6)*2)
+      call alone(6, a)
+      call inner(a)
+      print *, a, f(2d0)
+      contains
+      subroutine inner(x)
+      real*8 x(6)
+      x = x + b
+      end subroutine
+      end
+)");
+    const Outcome replaced = tool("fc" + kernels + " -- " + command + "after", f.str());
+    REQUIRE_MESSAGE(replaced.status == 0, replaced.err);
+    CHECK(has(replaced.err, "k.f: s, f, alone, inner"));
+    REQUIRE(shell(command + "before", f.str()).status == 0);
+    CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+  }
 }
 
 TEST_CASE("fortran interface: logical arguments of every kind, arrays, and results") {

@@ -373,7 +373,7 @@ contains
   end subroutine
   subroutine maybe(n, k)
     integer, intent(in) :: n
-    integer, optional, intent(out) :: k
+    character(len=4), optional, intent(out) :: k
     read(*, *) k
   end subroutine
   subroutine ends(p)

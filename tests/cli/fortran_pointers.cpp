@@ -236,15 +236,3 @@ end program
 )");
   same_program(f, {"apply", "swap", "pick", "last", "comp", "opt", "use_opt", "blocks", "crit"});
 }
-
-TEST_CASE("fortran interface: optional arguments have no counterpart on devices") {
-  const Folder f;
-  f.write("k.f90",
-          "subroutine s(n, a, b)\n  integer, intent(in) :: n\n  real, intent(inout) :: a(n)\n"
-          "  real, intent(in), optional :: b(n)\n  if (present(b)) a = a + b\nend subroutine\n");
-  const Outcome o = tool("gen k.f90 --target cuda -o k.cu --fortran-interface i.f90", f.str());
-  CHECK(o.status == 1);
-  CHECK(o.err.find("`s`: the optional argument `b` has no counterpart on target `cuda`") !=
-        std::string::npos);
-  CHECK(!f.has("k.cu"));
-}

@@ -58,6 +58,29 @@ inline constexpr const char* kContained = R"(  subroutine lift(c, e, v)
     type(mark), intent(out) :: c
     c%k(1) = c%k(2) + m
   end subroutine
+  subroutine maybe(c, d, e, v)
+    type(cell), intent(inout), optional :: c, d(:)
+    integer, value, optional :: e
+    real(8), value, optional :: v
+    integer :: o
+    if (present(e)) then
+      e = mod(abs(e), 4)
+      if (present(c)) c%two = mod(abs(c%two) + e, 9)
+    end if
+    if (present(v)) v = 0.5d0*v
+    if (present(d)) then
+      do o = 1, size(d)
+        if (present(v)) d(o)%one = 0.5d0*d(o)%one + v/8
+        if (present(c)) d(o)%row(2) = 0.5d0*c%one
+      end do
+    end if
+  end subroutine
+  subroutine onward(c, d, v)
+    type(cell), intent(inout), optional :: c, d(:)
+    real(8), value, optional :: v
+    call maybe(c, d, v=v)
+    call maybe(d=d, e=3)
+  end subroutine
   pure real(8) function heap(c)
     type(cell), intent(in) :: c
     heap = 0.5d0*c%one + sum(c%row)/8
@@ -87,6 +110,12 @@ inline const Lines kOwn{
     "call lift(many(@i), c)",
     "call lift(box%cells(@i), many(@i)%two, x)",
     "call lift(chosen, 3, a(:, @i))",
+    "call maybe(many(@i), e=k(@i))",
+    "call maybe(d=many(:n), v=@r)",
+    "call maybe(spare, many(2:), @k, x(@i))",
+    "call onward(box%top, many, @r)",
+    "call onward(v=t)",
+    "call onward(d=box%cells)",
     "t = 0.5d0*t + heap(box%cells(@i))/4",
     "call bump(many(@i)%two)",
     "call touch(box%rows(:n, 1), x)",
