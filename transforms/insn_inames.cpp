@@ -9,6 +9,7 @@
 #include "core/order/conflicts.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
+#include "core/sets/bounded.h"
 #include "core/sets/budget.h"
 #include "core/sets/compose.h"
 #include "core/sets/named_sets.h"
@@ -209,7 +210,9 @@ class InsnLoops {
       StandIn reads{id, id, all, {}}, writes{id, id, {}, {}};
       all = isl_map_intersect_domain(all.take(), is->order.domain(s).all.take());
       all = isl_map_intersect_range(all.take(), was->order.domain(w).all.take());
-      if (now.size() < then.size()) {
+      const bool fewer = now.size() < then.size();
+      require_first(fewer ? was->order.domain(w).all : is->order.domain(s).all, was->order.insn(w));
+      if (fewer) {
         writes.relation = isl_map_lexmin(all.take());
         require_no_write_between(*was, w, now);
       } else {
@@ -231,6 +234,15 @@ class InsnLoops {
       if (const auto it = std::find(then.begin(), then.end(), now[i]); it != then.end())
         out = equate(std::move(out), i, std::size_t(it - then.begin()));
     return out;
+  }
+
+  /// What stands for all instances is the first one.
+  static void require_first(const Set& instances, const Instruction& insn) {
+    const std::vector<std::string> dims = dim_names(instances);
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      if (!has_lower_bound(instances, static_cast<unsigned>(d)))
+        refuse("not-proved", insn.at, "the first iteration of `{}` around `{}` depends on data",
+               dims[d], insn.id);
   }
 
   /// Between two instances of the statement with equal `same`, nothing else must write what they

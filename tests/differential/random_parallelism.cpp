@@ -241,7 +241,10 @@ void check_seed(std::uint64_t seed, Found& found) {
       k = with_step(c, k);
       about += c.str() + "\n";
       changed = true;
-    } catch (const Error&) {}
+    } catch (const Error&) {
+    } catch (const std::exception& e) {
+      found.problems.push_back(fmt::format("{}: {}\n{}", c.str(), e.what(), about));
+    }
   };
   for (const Call& c : opening.steps) attempt(c);
   if (random.chance(20) && !k.instructions.empty())

@@ -189,6 +189,31 @@ end
   CHECK(code_of([&] { remove_inames_from_insn(k, {"i"}, which("id:row")); }) == "loop-needed");
 }
 
+// Differential test of parallel loops, seed 336745062.
+TEST_CASE("remove_inames_from_insn: a first iteration that data says is not known") {
+  const auto k = [](const char* low) {
+    return parsed(fmt::format(R"(
+kernel s(n: int32, a: int32[n], b: int32[n], cnt: in int32[n])
+domain {{[k]: 0 <= k < n}}
+domain {{[l]: {} <= l < len}}
+for k
+  <int32> low = cnt[k] % 3
+  <int32> len = low + cnt[k] % 4
+  for l
+    <int32> t = b[k]  {{id=value}}
+    a[k] = t + l + low
+  end
+end
+)",
+                              low));
+  };
+  const auto removed = [&](const char* low) {
+    return message([&] { remove_inames_from_insn(k(low), {"l"}, which("id:value"), true); });
+  };
+  CHECK(removed("low") == "the first iteration of `l` around `value` depends on data");
+  CHECK(removed("0") == "legal");
+}
+
 TEST_CASE("remove_predicates_from_insn: what follows from bounds and other conditions") {
   const Kernel k = parsed(R"(
 kernel s(n: int32, a: float64[n], m: int32[n])
