@@ -143,7 +143,8 @@ Dispatched dispatch_kernels(const Common& common, Target host, const DispatchOpt
     const Program one =
         generate(std::move(k), host, {.called = true, .cxx = device == Target::Cuda});
     const Program other =
-        generate(std::move(d), device, {.host_arrays = true, .resident = o.resident ? Residency::All : Residency::None});
+        generate(std::move(d), device,
+                 {.host_arrays = true, .resident = o.resident ? Residency::All : Residency::None});
     all.push_back(dispatch(name, one, other, guard));
     out.header = dispatch_header(name, one, guard);
   }

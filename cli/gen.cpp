@@ -66,9 +66,9 @@ int gen(Common common, const GenOptions& o) {
       pick_kernels(common, load_kernels(common, {}, nullptr, &file));
   if (kernels.size() > 1 && !o.header.empty())
     fail("unsupported", {}, "--header is for one kernel, and --kernel names {}", kernels.size());
-  Replacement all = replace_routines(kernels, file, target, !o.fortran.empty(),
-                                     {.resident = o.resident ? Residency::All : Residency::None,
-                                      .check_claims = o.check_claims});
+  Replacement all = replace_routines(
+      kernels, file, target, !o.fortran.empty(),
+      {.resident = o.resident ? Residency::All : Residency::None, .check_claims = o.check_claims});
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     warn_of_single_work_item(common, kernels[i], target);
     warn_of_unused_tags(common, kernels[i], target);

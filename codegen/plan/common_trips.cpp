@@ -337,11 +337,9 @@ class Placer {
     for (const Names& own : all) {
       const bool least = std::none_of(all.begin(), all.end(), [&](const Names& other) {
         return other.size() < own.size() &&
-               std::all_of(
-                   other.begin(), other.end(),
-                   [&](const std::string& name) {
-                     return std::find(own.begin(), own.end(), name) != own.end();
-                   });
+               std::all_of(other.begin(), other.end(), [&](const std::string& name) {
+                 return std::find(own.begin(), own.end(), name) != own.end();
+               });
       });
       if (least) out.push_back(own);
     }

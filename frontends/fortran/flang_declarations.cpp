@@ -420,7 +420,8 @@ class Declarations {
     if (whole.constant || whole.result)
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     if (whole.optional && whole.pointer)  // the interface asks each part for its memory
-      unsupported(at, fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
+      unsupported(at,
+                  fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();

@@ -176,7 +176,9 @@ class Reader : private DirectiveReader {
               if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
+            [&](const Indirection<fp::GotoStmt>& x) {
+              out.push_back({at, Jump{x.value().v}});
+            },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },

@@ -11,18 +11,13 @@
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/stops.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/uses.h"
 
 // Replaces calls within the input by the bodies of the routines that they call.
 namespace moonloop::fortran {
 namespace {
-
-bool may_stop(const Body& b) {
-  bool found = false;
-  each(b, [&](const Statement& s) { found = found || std::holds_alternative<Stop>(s.what); });
-  return found;
-}
 
 /// Whether a call that stays one may read or change variables of modules.
 bool knows_variables(const SubroutineCall& c) {
@@ -50,25 +45,6 @@ std::pair<std::string, Span> module_of_fortran(const Body& b) {
     if (c && c->output && !c->output->module.empty()) out = {c->output->module, s.at};
   });
   return out;
-}
-
-void set_at_stops(Body& b, const Expr& flag) {
-  for (std::size_t n = 0; n < b.size(); ++n) {
-    for (auto* inner : bodies(b[n])) set_at_stops(**inner, flag);
-    if (!std::holds_alternative<Stop>(b[n].what)) continue;
-    const Span at = b[n].at;
-    b.insert(b.begin() + static_cast<std::ptrdiff_t>(n++),
-             {at, Assignment{flag, Expr(BoolLit{true}, at)}});
-  }
-}
-
-/// A new variable of `f` that says whether the program has ended in it.
-std::string say_where_stopped(Routine& f) {
-  const Expr flag = new_scalar(f, "stopped", moonloop::Scalar::Bool, f.at);
-  rename_in(f.body, {});  // a body of its own
-  set_at_stops(f.body, flag);
-  f.body.insert(f.body.begin(), {f.at, Assignment{flag, Expr(BoolLit{false}, f.at)}});
-  return flag.as<Var>()->name;
 }
 
 void keep_call(Routine& r, const std::string& callee, const Span& at, const Diagnostic& why,

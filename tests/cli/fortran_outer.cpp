@@ -295,9 +295,9 @@ TEST_CASE("fortran outer: modules of other files that use a module without sourc
   CHECK(o.out ==
         "s  k.f90:1:12  imported\n"
         "t  k.f90:8:12  left out\n"
-        "  k.f90:9:7: the source of the module `low` is not found\n"
+        "  k.f90:9:7: `low.f90`, which has the module `low`, cannot be read\n"
         "u  k.f90:14:12  left out\n"
-        "  k.f90:15:7: the source of the module `middle` is not found\n"
+        "  k.f90:15:7: `middle.f90`, which has the module `middle`, cannot be read\n"
         "1 of 3 imported\n");
   CHECK(has(tool("gen k.f90 --kernel t", f.str()).err, "low.f90:4:"));
 }
@@ -318,7 +318,7 @@ TEST_CASE("fortran outer: errors in one routine leave the others") {
   f.write("user.f90", "subroutine s(n)\n  use broken\n  integer :: n\n  n = k\nend subroutine\n");
   const Outcome broken = tool("gen user.f90", f.str());
   CHECK(broken.status == 1);
-  CHECK(has(broken.err, "user.f90:2:7: error: the source of the module `broken` is not found"));
+  CHECK(has(broken.err, "user.f90:2:7: error: `broken.f90`, which has the module `broken`, cannot be read"));
   CHECK(has(broken.err, "broken.f90:2:"));
 }
 
