@@ -34,10 +34,6 @@ bool chooses_element(const Kernel& k, const Instruction& insn, const Expr& targe
   } catch (const IslQuota&) { return true; }
 }
 
-}  // namespace
-
-namespace {
-
 /// Arrays whose size only the caller knows and that no group and no work-item of several uses: the
 /// one that does has them in the device's memory.
 std::set<std::string> arrays_of_one_item(const Kernel& k) {

@@ -127,10 +127,11 @@ domain {[l]: 0 <= l < m}
         }).find("assume(\"m <= 256\"), with a number that holds, does") != std::string::npos);
   cases.replace(cases.find("m >= 1"), 6, "m >= 1 and m <= 256");
   CHECK_NOTHROW(generate(tagged(cases, tags), Target::OpenCL));
-  const Kernel product = parsed(
-      "kernel p(n: int32, m: int32, a: float64[n, m], b: out float64[m, n])\n"
-      "domain {[i, j]: 0 <= i < n and 0 <= j < m}\ndomain {[q, r]: 0 <= q < n and 0 <= r < m}\n"
-      "temp t: float64[n*m]\nt[i*m + j] = a[i, j]\nb[r, q] = t[q*m + r]\n");
+  const std::string row =
+      "kernel p(n: int32, m: int32, a: float64[n, m], b: out float64[n, m])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j, k]: 0 <= j, k < m}\nassume n <= 64 and m >= 1\n"
+      "temp t: float64[n*m]\nfor i\n  t[j] = a[i, j]\n  b[i, k] = t[m - 1 - k]\nend\n";
+  const Kernel product = tagged(row, {{"i", "l.0"}});
   CHECK(error_of([&] { generate(product, Target::OpenCL); }) ==
         "each work-item has its own `t`, which takes a constant size of at most 65536 bytes, but "
         "no assumption bounds its extent `n*m`; fix_parameters({m = 16, n = 16}), with a value "
@@ -141,6 +142,10 @@ domain {[l]: 0 <= l < m}
                {Value{ValueDict{{"m", Value{std::int64_t{16}}}, {"n", Value{std::int64_t{16}}}}}}),
           Target::OpenCL)
           .source.find("double t[256];") != std::string::npos);
+  // The only one has it in the device's memory.
+  const Kernel alone = parsed(row);
+  CHECK(generate(alone, Target::OpenCL).source.find("__global double *restrict t") != std::string::npos);
+  for (const char* m : {"1", "7"}) run_everywhere(alone, alone, {{"n", "3"}, {"m", m}});
   const Kernel bounded = tagged(with("assume m <= 48"), tags);
   CHECK(generate(bounded, Target::OpenCL).source.find("__local double t[48];") !=
         std::string::npos);
