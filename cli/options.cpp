@@ -14,6 +14,7 @@
 #include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
+#include "codegen/plan/spaces.h"
 #include "core/base/warning.h"
 #include "frontends/fortran/compiler_options.h"
 #include "frontends/fortran/project.h"
@@ -273,9 +274,7 @@ std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels
 /// Whether the kernel, or one that it calls, has an array of its own whose size is an argument.
 bool has_array_of_any_size(const Kernel& k) {
   for (const auto& [name, t] : k.temporaries)
-    if (t.shape && std::any_of(t.shape->begin(), t.shape->end(),
-                               [](const Expr& extent) { return !as_int(extent); }))
-      return true;
+    if (has_any_size(t)) return true;
   return std::any_of(k.callees.begin(), k.callees.end(), [](const auto& callee) {
     const CalledKernel& called = *callee.second;
     return has_array_of_any_size(called.code ? *called.code : *called.meaning);

@@ -8,6 +8,12 @@
 #include "core/sets/budget.h"
 
 namespace moonloop {
+
+bool has_any_size(const Temporary& t) {
+  return t.shape && std::any_of(t.shape->begin(), t.shape->end(),
+                                [](const Expr& extent) { return !as_int(extent); });
+}
+
 namespace {
 
 /// Whether the number of the group tells the elements apart that the instruction writes: those of
@@ -39,9 +45,7 @@ bool chooses_element(const Kernel& k, const Instruction& insn, const Expr& targe
 std::set<std::string> arrays_of_one_item(const Kernel& k) {
   std::set<std::string> out;
   for (const auto& [name, t] : k.temporaries)
-    if (t.shape && std::any_of(t.shape->begin(), t.shape->end(),
-                               [](const Expr& extent) { return !as_int(extent); }))
-      out.insert(name);
+    if (has_any_size(t)) out.insert(name);
   for (const InsnPtr& i : k.instructions) {
     if (out.empty()) break;
     const bool spread = std::any_of(i->inames.begin(), i->inames.end(), [&](const std::string& n) {

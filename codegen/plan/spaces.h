@@ -7,6 +7,9 @@
 /// The memory of a device that each temporary is in, and which statements may use it there.
 namespace moonloop {
 
+/// Whether only the caller knows how many elements it has.
+bool has_any_size(const Temporary& t);
+
 /// The memory of each temporary. For those where the user left the choice: to each work-item its
 /// own, else to the group, or to all where the groups' numbers choose the element or only the first
 /// group writes it. Fails `unsupported` for private ones that work-items share.

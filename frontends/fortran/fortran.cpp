@@ -152,17 +152,24 @@ bool is_one_subprogram(const fortran::Routine& a, const fortran::Routine& b) {
   return a.at.source == b.at.source && x.first == y.first && x.last == y.last;
 }
 
-/// The routine that a line of comment belongs to: the innermost one around it, or the one that
-/// follows.
-fortran::Routine& routine_of(const fortran::RoutineMark& mark, std::string_view word,
-                             std::vector<fortran::Routine>& routines) {
+/// The innermost routine around a line of a file, or that follows it; null where there is none.
+fortran::Routine* routine_around(const std::string& file, int line,
+                                 std::vector<fortran::Routine>& routines) {
   fortran::Routine* found = nullptr;
   for (fortran::Routine& r : routines) {
     const FortranFile::Lines& lines = r.home.routine;
-    const bool here = r.at.source && r.at.source->name == mark.at.source->name &&
-                      lines.first - 1 <= mark.at.line && mark.at.line <= lines.last;
+    const Source* source = r.at.source ? r.at.source : r.home.source;
+    const bool here =
+        source && source->name == file && lines.first - 1 <= line && line <= lines.last;
     if (here && (!found || lines.first > found->home.routine.first)) found = &r;
   }
+  return found;
+}
+
+/// The routine that a line of comment belongs to.
+fortran::Routine& routine_of(const fortran::RoutineMark& mark, std::string_view word,
+                             std::vector<fortran::Routine>& routines) {
+  fortran::Routine* found = routine_around(mark.at.source->name, mark.at.line, routines);
   if (!found)
     fail("syntax", mark.at, "`{}` is neither in a routine nor on the line before one", word);
   return *found;
@@ -237,17 +244,16 @@ class ResidentArrays {
  public:
   /// Fails `syntax` for a line that belongs to nothing.
   ResidentArrays(const Source* source, const fortran::Blocks& blocks,
-                 const std::vector<fortran::Routine>& routines, const FortranOptions& options)
+                 std::vector<fortran::Routine>& routines, const FortranOptions& options)
       : source_(source), options_(options), lines_(blocks.residency) {
     for (const fortran::ResidencyLine& line : lines_)
-      if (line.module.empty() && !find(line, routines))
+      if (line.module.empty() && !routine_around(source_->name, line.order, routines))
         fail("syntax", line.at, "`{}` is neither in a routine nor among a module's declarations",
              line.kind == fortran::ResidencyLine::Kind::Resident ? "resident" : "update");
   }
 
   /// `all`: the routines that are left. Fails as mark_resident().
-  void mark(Kernel& kernel, const fortran::Routine& routine,
-            const std::vector<fortran::Routine>& all) {
+  void mark(Kernel& kernel, const fortran::Routine& routine, std::vector<fortran::Routine>& all) {
     bool of_modules = false;
     for (const Argument& a : kernel.args)
       of_modules = of_modules || (a.is_array && a.fortran.outer &&
@@ -255,25 +261,13 @@ class ResidentArrays {
     if (of_modules) read_modules();
     for (const fortran::ResidencyLine& line : lines_) {
       if (line.kind != fortran::ResidencyLine::Kind::Resident) continue;
-      const fortran::Routine* in = line.module.empty() ? find(line, all) : &routine;
+      const fortran::Routine* in =
+          line.module.empty() ? routine_around(source_->name, line.order, all) : &routine;
       if (in && is_one_subprogram(*in, routine)) mark_resident(kernel, line);
     }
   }
 
  private:
-  /// The innermost one around the line, or that follows it; null: none.
-  const fortran::Routine* find(const fortran::ResidencyLine& line,
-                               const std::vector<fortran::Routine>& routines) const {
-    const fortran::Routine* found = nullptr;
-    for (const fortran::Routine& r : routines) {
-      const FortranFile::Lines& lines = r.home.routine;
-      const Source* source = r.at.source ? r.at.source : r.home.source;
-      const bool here = source && source->name == source_->name && lines.first - 1 <= line.order &&
-                        line.order <= lines.last;
-      if (here && (!found || lines.first > found->home.routine.first)) found = &r;
-    }
-    return found;
-  }
   /// Adds the lines in the modules of other files.
   void read_modules() {
     if (std::exchange(has_modules_, true)) return;
