@@ -37,7 +37,10 @@ else()
   # after those of the target, and after them those of the files.
   target_compile_options(moonloop_flang PRIVATE -O1 -g0 -fno-sanitize=all)
   # It is compiled before the layers below it where another build wants it alone.
-  set_target_properties(moonloop_flang PROPERTIES OPTIMIZE_DEPENDENCIES ON)
+  # Two unity files, however many there are: each of them reads the headers for a minute.
+  list(LENGTH flang_sources flang_count)
+  math(EXPR flang_half "(${flang_count} + 1)/2")
+  set_target_properties(moonloop_flang PROPERTIES OPTIMIZE_DEPENDENCIES ON UNITY_BUILD_BATCH_SIZE ${flang_half})
   if(MOONLOOP_SANITIZE)
     set_source_files_properties(${flang_sources} PROPERTIES COMPILE_OPTIONS "-g0;-fno-sanitize=all")
   endif()

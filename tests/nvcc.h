@@ -27,7 +27,7 @@ inline std::optional<std::string> nvcc_complaint(const std::set<std::string>& pr
   write_file(folder.path() + "/all.cu", {all});
   const ProcessResult compiled = run_process(
       {nvcc, "-gencode", "arch=compute_75,code=sm_75", "-gencode", "arch=compute_90,code=sm_90",
-       "-Xptxas", "-O0", "--threads", "2", "-c", "all.cu", "-o", "all.o"},
+       "-Xcicc", "-O1", "-Xptxas", "-O0", "--threads", "2", "-c", "all.cu", "-o", "all.o"},
       folder.path());
   return compiled.status == 0 ? "" : compiled.output;
 }

@@ -98,12 +98,12 @@ int main(int count, char **argv) {
   printf("grown: %g %g\n", z[0], z[2*n - 1]);
 
   double on_stack[3] = {1, 2, 3};
-  static double fixed[1 << 16];
+  alignas(4096) static double fixed[1 << 16];
   fixed[5] = 5;
   times(on_stack, 3, 2), times(fixed, 1 << 16, 2);
   printf("others: %g %g\n", on_stack[2], fixed[5]);
 
-  static double table[3][50000];  // the middle one shares its first and last page
+  alignas(4096) static double table[3][50000];  // the middle one shares its first and last page
   for (double &x : *table) x = 1;
   for (double &x : table[1]) x = 1;
   copies("before the static ones");
