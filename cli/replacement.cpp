@@ -1,8 +1,10 @@
 #include "cli/replacement.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/includes.h"
 #include "frontends/fortran/residency.h"
 
 // Routines of Fortran files and what takes their places.
@@ -171,12 +173,51 @@ std::string file_of(const std::vector<Replaced>& all, const HostCalls& calls) {
   return out + file_with(all, all.front().home->source, true, calls, 0) + after;
 }
 
+namespace {
+
+/// Puts calls into a text and into those that it includes, which then stand in it.
+class CallsInPlace {
+ public:
+  CallsInPlace(const Source* source, const FortranOptions& how, bool fixed) : how_(how) {
+    for (const fortran::ResidencyLine& line : fortran::residency_lines(source, how, fixed))
+      if (line.module.empty()) {
+        calls_.emplace(std::pair(line.at.source->name, line.at.line),
+                       fortran::calls_of(line, fixed));
+        lines_.insert(line.order);
+      }
+  }
+  /// Of the source's own lines, those that change.
+  HostCalls of(const Source* source) {
+    HostCalls out;
+    for (const int n : lines_) out.emplace(n, line(source, n));
+    return out;
+  }
+
+ private:
+  std::string line(const Source* source, int n) {
+    const std::string_view text = source->line(n);
+    const auto call = calls_.find({source->name, n});
+    if (call != calls_.end()) return call->second;
+    const std::string name = fortran::included_by(text);
+    const Source* included = name.empty() ? nullptr : fortran::included_source(source, name, how_);
+    if (!included || !open_.insert(included->name).second) return std::string(text) + "\n";
+    std::string out;
+    for (int i = 1; i <= static_cast<int>(included->line_starts.size()); ++i)
+      out += line(included, i);
+    open_.erase(included->name);
+    return out;
+  }
+
+  const FortranOptions& how_;
+  std::map<std::pair<std::string, int>, std::string> calls_;  // by file and line
+  std::set<int> lines_;
+  std::set<std::string> open_;
+};
+
+}  // namespace
+
 HostCalls host_calls(const Source* source, const FortranOptions& how) {
-  HostCalls out;
-  const bool fixed = is_fixed_form(source->name, how);
-  for (const fortran::ResidencyLine& line : fortran::residency_lines(source, fixed))
-    if (line.module.empty()) out.emplace(line.at.line, fortran::calls_of(line, fixed));
-  return out;
+  return CallsInPlace(source, how, is_fixed_form(source->name, how)).of(source);
 }
 
 std::pair<std::string, std::string> files_of_fixed(const std::vector<Replaced>& all, int columns,
@@ -220,11 +261,10 @@ bool host_asks(const std::vector<Kernel>& kernels, const FortranFile& file) {
   std::set<const Source*> seen;
   for (const FortranFile::Home* h : homes) {
     if (!seen.insert(h->source).second) continue;
-    for (const fortran::ResidencyLine& line : fortran::residency_lines(h->source, h->fixed))
-      if (line.module.empty() &&
-          std::none_of(homes.begin(), homes.end(), [&](const FortranFile::Home* other) {
-            return other->source == h->source && other->routine.first <= line.at.line &&
-                   line.at.line <= other->routine.last;
+    for (const int line : h->residency)
+      if (std::none_of(homes.begin(), homes.end(), [&](const FortranFile::Home* other) {
+            return other->source == h->source && other->routine.first <= line &&
+                   line <= other->routine.last;
           }))
         return true;
   }

@@ -19,7 +19,8 @@ struct Replaced {
 
 /// What the host's code does in the places of lines `resident` and `update`, by line.
 using HostCalls = std::map<int, std::string>;
-/// Those of a file outside of the declarations of modules. Fails as residency_lines().
+/// Those of a file outside of the declarations of modules; a line that includes such has them in
+/// the text that it includes. Fails as residency_lines().
 HostCalls host_calls(const Source* source, const FortranOptions& how);
 /// A file with the calls in their places.
 std::string text_with(const Source* source, const HostCalls& calls);

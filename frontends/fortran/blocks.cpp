@@ -2,29 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <set>
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/comments.h"
+#include "frontends/fortran/includes.h"
 #include "frontends/fortran/program.h"
 
 // Blocks in comments: `!$moonloop begin transform` and their kin, with the sentinel of Loo.py too.
 namespace moonloop::fortran {
 namespace {
-
-/// The file that a line includes, by Fortran's line or the preprocessor's; empty for other lines.
-std::string included_by(std::string_view line) {
-  line = trimmed(line);
-  if (line.starts_with("#")) line = trimmed(line.substr(1));
-  if (!accept(line, "include") || line.size() < 2) return {};
-  const char quote = line.front();
-  if (quote != '"' && quote != '\'') return {};
-  const std::size_t end = line.find(quote, 1);
-  return end == std::string_view::npos ? "" : std::string(line.substr(1, end - 1));
-}
 
 class BlockReader {
  public:
@@ -87,21 +75,12 @@ bool BlockReader::read_mark(std::string_view text, RoutineMark mark) {
   return true;
 }
 
-/// Reads nothing where there is no such file; Flang reports that.
+/// Reads nothing where there is no such file; Flang reports that, and one that includes itself.
 void BlockReader::include(const Source* by, const std::string& name, int order) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> folders{fs::path(by->name).parent_path()};
-  folders.insert(folders.end(), how_.include_folders.begin(), how_.include_folders.end());
-  for (const fs::path& folder : folders) {
-    const std::string path = (folder / name).lexically_normal().string();
-    std::error_code none;
-    if (!fs::is_regular_file(path, none)) continue;
-    if (!open_files_.insert(path).second) return;  // Flang reports that it includes itself
-    std::ifstream in(path, std::ios::binary);
-    read(add_source(path, std::string(std::istreambuf_iterator<char>(in), {})), order);
-    open_files_.erase(path);
-    return;
-  }
+  const Source* source = included_source(by, name, how_);
+  if (!source || !open_files_.insert(source->name).second) return;
+  read(source, order);
+  open_files_.erase(source->name);
 }
 
 /// Flang would take a line that is not a comment for Fortran.
@@ -120,10 +99,6 @@ void BlockReader::check_line(const Block& transform, int n) const {
 void BlockReader::read(const Source* source, int order) {
   std::vector<Block> open;  // tagged ones; a transform is separate
   std::optional<Block> transform;
-  for (ResidencyLine& line : residency_lines(source, fixed_)) {
-    line.order = order ? order : line.at.line;
-    out.residency.push_back(std::move(line));
-  }
   const int lines = static_cast<int>(source->line_starts.size());
   for (int n = 1; n <= lines; ++n) {
     const std::string_view line = source->line(n);
@@ -184,8 +159,10 @@ void BlockReader::read(const Source* source, int order) {
 }  // namespace
 
 Blocks read_blocks(const Source* source, const FortranOptions& how) {
-  BlockReader reader(how, is_fixed_form(source->name, how));
+  const bool fixed = is_fixed_form(source->name, how);
+  BlockReader reader(how, fixed);
   reader.read(source, 0);
+  reader.out.residency = residency_lines(source, how, fixed);
   return std::move(reader.out);
 }
 

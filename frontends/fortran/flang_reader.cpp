@@ -707,15 +707,6 @@ class Analysis {
   std::list<fp::Parsing> parsings_;
 };
 
-/// Of a file that the source's modules are in: as its own compiler gets them, else the source's.
-FortranOptions options_elsewhere(const std::string& path, const FortranOptions& how) {
-  if (how.project)
-    if (const FortranProject::File* file = how.project->find(path)) return file->options();
-  FortranOptions out = how;
-  out.fixed_form.reset();
-  return out;
-}
-
 }  // namespace
 
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how) {

@@ -136,16 +136,6 @@ bool is_in_fixed_form(const Source* home, const Source* file, const FortranOptio
   return !is_fortran(home->name) || is_fixed_form(home->name, {});
 }
 
-/// Of a file that modules are looked for in.
-bool is_in_fixed_form_elsewhere(const std::string& path, const FortranOptions& how) {
-  if (how.project)
-    if (const FortranProject::File* file = how.project->find(path))
-      return is_fixed_form(path, file->options());
-  FortranOptions own = how;
-  own.fixed_form.reset();
-  return is_fixed_form(path, own);
-}
-
 /// Whether both have the same lines: a routine and its entries.
 bool is_one_subprogram(const fortran::Routine& a, const fortran::Routine& b) {
   const FortranFile::Lines &x = a.home.routine, &y = b.home.routine;
@@ -273,10 +263,10 @@ class ResidentArrays {
     if (std::exchange(has_modules_, true)) return;
     for (const std::string& path : fortran::files_of_modules(source_, options_).paths) {
       std::ifstream in(path, std::ios::binary);
-      const std::string text(std::istreambuf_iterator<char>(in), {});
-      if (text.find("$moonloop") == text.npos && text.find("$MOONLOOP") == text.npos) continue;
-      for (fortran::ResidencyLine& line : fortran::residency_lines(
-               add_source(path, text), is_in_fixed_form_elsewhere(path, options_)))
+      const Source* module = add_source(path, std::string(std::istreambuf_iterator<char>(in), {}));
+      const FortranOptions own = fortran::options_elsewhere(path, options_);
+      for (fortran::ResidencyLine& line :
+           fortran::residency_lines(module, own, is_fixed_form(path, own)))
         if (!line.module.empty()) lines_.push_back(std::move(line));
     }
   }
@@ -383,6 +373,8 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       r.home.outputs_inside = own.outputs_inside;
       r.home.pointers = own.pointers;
       if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
+      for (const fortran::ResidencyLine& line : blocks.residency)
+        if (line.module.empty()) r.home.residency.push_back(line.order);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       // The schedule begins with what all directives of its routine make, also those behind it.
       const fortran::RoutineMark* mark = automatic.of(r);

@@ -45,7 +45,10 @@ struct FortranFile {
     bool fixed = false;          // the form of `source`
     Lines around, routine;       // the module's, its own
     std::vector<Lines> modules;  // all of them
-    bool program = false;        // it is in a main program: then `modules` is all of the file
+    /// Lines of the input's file at which it, or what it includes there, names arrays that stay on
+    /// a device, outside of modules' declarations.
+    std::vector<int> residency;
+    bool program = false;  // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
     std::set<std::string> values;             // arguments that have the attribute `value`
     std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses

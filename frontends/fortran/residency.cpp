@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <set>
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/comments.h"
+#include "frontends/fortran/includes.h"
 
 // Lines `!$moonloop resident: u, v` and `!$moonloop update`.
 namespace moonloop::fortran {
@@ -33,43 +35,6 @@ std::pair<std::string, std::string> first_words(std::string_view line) {
   };
   std::string first = word();
   return {std::move(first), word()};
-}
-
-/// Follows a text line by line: in which module's declarations it is.
-class Declarations {
- public:
-  void read(std::string_view line, int n, bool fixed) {
-    if (comment_start(line, fixed) != std::string_view::npos) return;
-    const auto [first, second] = first_words(line);
-    static constexpr std::string_view kPrefixes[] = {"procedure", "subroutine", "function"};
-    if (first == "module" && !second.empty() &&
-        std::find(std::begin(kPrefixes), std::end(kPrefixes), second) == std::end(kPrefixes))
-      module_ = second, first_ = n;
-    else if ((first == "contains" && second.empty()) || first == "program" ||
-             first == "endmodule" || (first == "end" && second == "module"))
-      module_.clear();
-  }
-  const std::string& module() const { return module_; }
-  int first() const { return first_; }
-
- private:
-  std::string module_;
-  int first_ = 0;
-};
-
-/// Whether a line from `first` to `last` that is no comment has the word.
-bool has_word(const Source* source, int first, int last, bool fixed, const std::string& word) {
-  for (int n = first; n <= last; ++n) {
-    const std::string_view raw = source->line(n);
-    if (comment_start(raw, fixed) != std::string_view::npos) continue;
-    const std::string line = small(raw);
-    for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
-      const std::size_t end = at + word.size();
-      if ((at == 0 || !is_of_name(line[at - 1])) && (end == line.size() || !is_of_name(line[end])))
-        return true;
-    }
-  }
-  return false;
 }
 
 [[noreturn]] void refuse(const Span& at, const std::string& what) {
@@ -130,49 +95,107 @@ std::string name_for(const Argument& a, bool in_module) {
   return small(f.component ? base + f.component->path : base);
 }
 
+/// Follows a text line by line, and those that it includes: in which module's declarations it is.
+class ResidencyReader {
+ public:
+  ResidencyReader(const FortranOptions& how, bool fixed) : how_(how), fixed_(fixed) {}
+
+  /// `order`: see ResidencyLine; 0 in the input's own file.
+  void read(const Source* source, int order) {
+    const int lines = static_cast<int>(source->line_starts.size());
+    for (int n = 1; n <= lines; ++n) {
+      const std::string_view whole = source->line(n);
+      if (const auto text = directive(whole, fixed_)) {
+        if (is_residency(*text)) add(*text, source, n, order ? order : n);
+      } else if (comment_start(whole, fixed_) == std::string_view::npos) {
+        follow(whole);
+        if (const std::string name = included_by(whole); !name.empty())
+          include(source, name, order ? order : n);
+      }
+    }
+  }
+  std::vector<ResidencyLine> taken() {
+    leave();
+    return std::move(out_);
+  }
+
+ private:
+  void include(const Source* by, const std::string& name, int order) {
+    const Source* source = included_source(by, name, how_);
+    if (!source || !open_.insert(source->name).second) return;
+    read(source, order);
+    open_.erase(source->name);
+  }
+
+  void follow(std::string_view line) {
+    static constexpr std::string_view kPrefixes[] = {"procedure", "subroutine", "function"};
+    const auto [first, second] = first_words(line);
+    if (first == "module" && !second.empty() &&
+        std::find(std::begin(kPrefixes), std::end(kPrefixes), second) == std::end(kPrefixes))
+      leave(), module_ = second;
+    else if ((first == "contains" && second.empty()) || first == "program" ||
+             first == "endmodule" || (first == "end" && second == "module"))
+      leave();
+    if (!module_.empty()) note_words(line);
+  }
+  void note_words(std::string_view line) {
+    for (std::size_t at = 0; at < line.size();) {
+      std::size_t end = at;
+      while (end < line.size() && is_of_name(line[end])) ++end;
+      if (end > at) words_.insert(small(line.substr(at, end - at)));
+      at = end + 1;
+    }
+  }
+  /// At the end of a module's declarations: they have what its lines name.
+  void leave() {
+    for (const ResidencyLine& line : out_)
+      if (!module_.empty() && line.module == module_)
+        for (const auto& [name, at] : line.names)
+          if (!words_.contains(base_of(name)))
+            fail("unknown-variable", at, "the module `{}` declares no `{}`", module_,
+                 base_of(name));
+    module_.clear();
+    words_.clear();
+  }
+
+  void add(std::string_view text, const Source* source, int n, int order) {
+    const std::string_view whole = source->line(n);
+    ResidencyLine line;
+    const bool resident = begins_with(text, "resident");
+    line.kind = resident ? ResidencyLine::Kind::Resident : ResidencyLine::Kind::Update;
+    line.order = order;
+    line.at.source = source;
+    line.at.line = n;
+    line.at.col = static_cast<int>(whole.find('$')) + 1;
+    line.at.len = static_cast<int>(trimmed(whole.substr(whole.find('$'))).size());
+    line.module = module_;
+    read_names(trimmed(text.substr(resident ? 8 : 6)), line);
+    if (!line.module.empty() && !resident)
+      fail("syntax", line.at,
+           "`update` is among the declarations of the module `{}`, where nothing is done",
+           line.module);
+    out_.push_back(std::move(line));
+  }
+
+  const FortranOptions& how_;
+  bool fixed_;
+  std::set<std::string> open_;   // files that are being included
+  std::string module_;           // whose declarations these are; empty: none
+  std::set<std::string> words_;  // of these declarations
+  std::vector<ResidencyLine> out_;
+};
+
 }  // namespace
 
 bool is_residency(std::string_view text) {
   return begins_with(text, "resident") || begins_with(text, "update");
 }
 
-std::vector<ResidencyLine> residency_lines(const Source* source, bool fixed) {
-  std::vector<ResidencyLine> out;
-  Declarations around;
-  const int lines = static_cast<int>(source->line_starts.size());
-  for (int n = 1; n <= lines; ++n) {
-    const std::string_view whole = source->line(n);
-    around.read(whole, n, fixed);
-    std::optional<std::string_view> text = directive(whole, fixed);
-    if (!text) continue;
-    ResidencyLine line;
-    const bool resident = begins_with(*text, "resident");
-    if (!is_residency(*text)) continue;
-    line.kind = resident ? ResidencyLine::Kind::Resident : ResidencyLine::Kind::Update;
-    line.at.source = source;
-    line.at.line = n;
-    line.at.col = static_cast<int>(whole.find('$')) + 1;
-    line.at.len = static_cast<int>(trimmed(whole.substr(whole.find('$'))).size());
-    line.module = around.module();
-    read_names(trimmed(text->substr(resident ? 8 : 6)), line);
-    if (!line.module.empty() && !resident)
-      fail("syntax", line.at,
-           "`update` is among the declarations of the module `{}`, where nothing is done",
-           line.module);
-    if (!line.module.empty())
-      for (const auto& [name, at] : line.names) {
-        int last = n;  // declarations may follow
-        for (Declarations after = around; last < lines && after.module() == line.module;) {
-          ++last;
-          after.read(source->line(last), last, fixed);
-        }
-        if (!has_word(source, around.first(), last, fixed, base_of(name)))
-          fail("unknown-variable", at, "the module `{}` declares no `{}`", line.module,
-               base_of(name));
-      }
-    out.push_back(std::move(line));
-  }
-  return out;
+std::vector<ResidencyLine> residency_lines(const Source* source, const FortranOptions& how,
+                                           bool fixed) {
+  ResidencyReader reader(how, fixed);
+  reader.read(source, 0);
+  return reader.taken();
 }
 
 void mark_resident(Kernel& kernel, const ResidencyLine& line) {

@@ -7,6 +7,7 @@
 
 #include "core/base/source.h"
 #include "core/model/kernel.h"
+#include "frontends/fortran/fortran.h"
 
 /// Lines `!$moonloop resident: u, v` and `!$moonloop update`, about arrays that stay on a device.
 namespace moonloop::fortran {
@@ -22,10 +23,11 @@ struct ResidencyLine {
 /// Whether the text after a sentinel is such a line's.
 bool is_residency(std::string_view text);
 
-/// All such lines of a text, in order; those of files that it includes are not among them. Fails
+/// All such lines of a text and of the files that it includes, in order. Fails
 /// `syntax` for a line that names nothing, and `unknown-variable` for one in a module's
 /// declarations that names what these do not have. Cost: one pass.
-std::vector<ResidencyLine> residency_lines(const Source* source, bool fixed);
+std::vector<ResidencyLine> residency_lines(const Source* source, const FortranOptions& how,
+                                           bool fixed);
 
 /// Marks the arrays of a kernel that `line` names, one in the routine or in a module.
 /// Fails `unknown-array` where a line in the routine names none of its arrays.

@@ -118,6 +118,10 @@ TEST_CASE("resident: what names no array is refused at its place") {
   f.write("fields.f90", fields.replace(fields.find(" v, g"), 5, " vv, g"));
   CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err,
             "fields.f90:3:24: error: the module `fields` declares no `vv`"));
+  f.write("v.inc", "!$moonloop resident: u, vv\n");
+  f.write("fields.f90", std::string(kFields).replace(17, 0, "include 'v.inc'\n"));
+  CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err,
+            "v.inc:1:25: error: the module `fields` declares no `vv`"));
   fields.replace(fields.find("resident: vv, g%t"), 17, "update");
   f.write("fields.f90", fields);
   CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err, "where nothing is done"));
@@ -150,6 +154,23 @@ c$moonloop resident: u
 !$moonloop update: u
       end
 )");
+  // Lines of a file that another one includes, which includes more.
+  f.write("inner.inc", "!$moonloop update: u\n");
+  f.write("outer.inc", "  !$moonloop resident: u, w\n  u(1) = 6\n  include 'inner.inc'\n");
+  f.write("fields.inc", "!$moonloop resident: v\nreal(8), save :: v(5)\n");
+  f.write("parts.F90", R"(module fields
+  include 'fields.inc'
+end module
+program parts
+  use fields
+  implicit none
+  real(8) :: u(10)
+  real(4) :: w(3)
+  u = 5; w = 0; v = 1
+#include "outer.inc"
+  print '(f5.1)', u(1)
+end program
+)");
   const std::string expected =
       "line 7: 80 bytes, 5\nline 7: 12 bytes, 0\nupdate of 80, 6\nupdate of all\n  6.0\n";
   const auto built = [&](const std::string& command) {
@@ -160,6 +181,8 @@ c$moonloop resident: u
   CHECK(built("gfortran -g main.f90 -o p") == expected);
   CHECK(built("gfortran -std=f2018 -Wall -Werror main.f90 -o p") == expected);
   CHECK(built("gfortran old.f -o p") == "line 5: 800 bytes, 7\nupdate of 800, 8\n");
+  CHECK(built("gfortran parts.F90 -o p") ==
+        "line 1: 80 bytes, 5\nline 1: 12 bytes, 0\nupdate of 80, 6\n  6.0\n");
   REQUIRE(tool("fc --target cuda --cc \"sh nvcc.sh\" -- gfortran -c main.f90", f.str()).status ==
           0);
   CHECK(has(shell("nm main.o", f.str()).out, "T moonloop_update_"));
