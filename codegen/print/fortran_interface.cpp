@@ -69,6 +69,9 @@ std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Paramete
       const auto* v = a.shape[i].as<Var>();
       if (v && v->name == extent.name) return {&a, i + 1};
     }
+  for (const Parameter& a : p.params)  // texts of assumed size, of which there are so many letters
+    if (a.fortran.text && a.fortran.assumed_size && a.strides.size() > 1)
+      if (const auto* v = a.strides[1].as<Var>(); v && v->name == extent.name) return {&a, 1};
   fail("unsupported", extent.at, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
 }
 
@@ -86,10 +89,10 @@ std::string length(const Called& p, const Expr& e, bool sizes = false);
 /// How long an axis of the caller's array is, where callers see it.
 std::string size_of(const Called& p, const Parameter& extent) {
   const auto [array, axis] = axis_of(p, extent);
-  if (array->fortran.text || array->fortran.optional || array->fortran.component ||
-      array->fortran.outer)
-    return "";
-  return fmt::format("size({}, {})", name_of(p, *array), axis);
+  if (array->fortran.optional || array->fortran.component || array->fortran.outer) return "";
+  const std::string name = name_of(p, *array);
+  if (array->fortran.text && axis == 1) return fmt::format("len({})", name);
+  return fmt::format("size({}, {})", name, axis - (array->fortran.text ? 1 : 0));
 }
 
 std::string length(const Called& p, const Expr& e, bool sizes) {
@@ -172,6 +175,7 @@ std::string bounds_of_result(const Called& p, const Parameter& a) {
            p.kernel,
            a.fortran.text && a.shape.size() == 1 ? "a text whose length is"
                                                  : "an array whose bounds are");
+    if (a.fortran.text && &e == &a.shape.front()) continue;  // its type has it
     out += (out.empty() ? "" : ", ") + n;
   }
   return out.empty() ? "" : "(" + out + ")";
@@ -181,7 +185,11 @@ std::string bounds_of_result(const Called& p, const Parameter& a) {
 std::string callers_type(const Called& p, const Parameter& a) {
   const bool letter = a.shape.empty() && a.fortran.role == FortranRole::Result;
   if (!a.fortran.text || letter) return fortran_type(p, a);
-  const std::string n = a.shape.empty() ? "" : length(p, a.shape[0]);
+  const bool by_stride = a.fortran.assumed_size && a.strides.size() > 1,
+             result = a.fortran.role == FortranRole::Result;
+  const std::string n = by_stride         ? length(p, a.strides[1])
+                        : a.shape.empty() ? ""
+                                          : length(p, a.shape[0], result);
   return "character(" + (n.empty() ? "*" : n) + ")";
 }
 
@@ -308,9 +316,9 @@ std::string boxes(const Called& p) {
            "`{}`: `{}`, which Fortran keeps, has no counterpart in the interface of a pure routine",
            p.kernel, b.name);
     out += fmt::format(
-        "  {0}, allocatable{1} :: {2}{3}\n  type :: {4}_type\n    {0}, allocatable "
+        "  {0}, {5}{1} :: {2}{3}\n  type :: {4}_type\n    {0}, {5} "
         ":: value{3}\n  end type\n  type({4}_type), target :: {4}\n",
-        b.type, b.intent, b.name, b.shape, name_of(p, a));
+        b.type, b.intent, b.name, b.shape, name_of(p, a), b.pointer ? "pointer" : "allocatable");
   }
   return out;
 }
@@ -320,7 +328,9 @@ std::string fill_boxes(const Called& p) {
   std::string out;
   for (const auto& [argument, b] : p.around.boxes) {
     const std::string box = name_of(p, parameter(p, argument)) + "%value";
-    if (b.input)
+    if (b.pointer)
+      out += fmt::format("  {} => {}\n", box, b.name);
+    else if (b.input)
       out += fmt::format("  if (allocated({0})) allocate ({1}, source={0})\n", b.name, box);
     else if (!b.result)
       out += fmt::format("  call move_alloc({}, {})\n", b.name, box);
@@ -330,9 +340,10 @@ std::string fill_boxes(const Called& p) {
 std::string empty_boxes(const Called& p) {
   std::string out;
   for (const auto& [argument, b] : p.around.boxes)
-    if (!b.input)
-      out += fmt::format("\n  call move_alloc({}%value, {})", name_of(p, parameter(p, argument)),
-                         b.name);
+    if (b.pointer ? b.intent != ", intent(in)" : !b.input)
+      out += fmt::format(
+          fmt::runtime(b.pointer ? "\n  {1} => {0}%value" : "\n  call move_alloc({0}%value, {1})"),
+          name_of(p, parameter(p, argument)), b.name);
   return out;
 }
 

@@ -9,6 +9,7 @@ struct FortranBox {
   std::string imported, module;   // a derived type, and its module
   bool is_private = false;        // there
   bool allocatable = false;
+  bool pointer = false;
   bool result = false;  // what a function gives
   bool input = false;   // the kernel does not change it
   std::string intent;   // as declared, `, intent(inout)`

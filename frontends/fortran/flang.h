@@ -76,6 +76,19 @@ bool is_outer(const sem::Symbol& symbol);
 std::string holder_of(const sem::Symbol& symbol);
 /// The components of a derived type, in order.
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at);
+/// Whether records in a component, or in those of its own, have that component too, as `next` of a
+/// list does; and whether a type has such components. They are no variables of the kernel.
+bool leads_back(const sem::Symbol& component);
+bool is_chained(const sem::DerivedTypeSpec& type);
+[[noreturn]] void refuse_chain(std::string_view component, const Span& at);
+/// Fails `unsupported` for one of these.
+std::string name_of_component(const sem::Symbol& component, const Span& at);
+/// A bound, `lbound` or `ubound`, of an axis of a variable. Of an array of records, which is no
+/// variable of the kernel, a component has it.
+Expr bound_of(const char* end, std::string name, const sem::Symbol& symbol, int axis,
+              const Span& at);
+/// The same as a function of all of such an array; null for other arrays.
+Expr bound_of_records(const std::string& end, const ev::ActualArguments& arguments, const Span& at);
 /// The demands of a directive on the loops below it. Its tag is empty where there are none.
 Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places);
@@ -105,6 +118,10 @@ Expr within(const Expr& of, bool texts, const fp::CaseValueRange& range, const S
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
                const Places& places, bool skip_output, const ProcedureEffects& procedures,
                Routine& routine);
+/// The same, of a routine, with its variables that get bounds in Fortran. `inner`: it contains
+/// others.
+void read_statements(const fp::Block& block, const sem::Scope& scope, const Places& places,
+                     bool skip_output, const ProcedureEffects& procedures, bool inner, Routine& r);
 /// A statement that prints, or stays Fortran. The text of its `format` statement, in quotes,
 /// belongs at `place` of what the routine of `output` does; without a place, on a line of its own.
 struct OutputStatement {
@@ -213,6 +230,11 @@ Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.
 std::string routine_name(const sem::Symbol& s);
 std::string procedure_name(const ev::ProcedureDesignator& p);
+/// Whether only the program knows which procedure that is: one that a pointer points to, or that
+/// the type of a variable has. Of a function, the whole statement stays Fortran.
+bool is_found_at_run_time(const ev::ProcedureDesignator& p);
+/// The name of a function that C calls; fails `unsupported` for others.
+std::string name_of_function(const ev::ProcedureDesignator& p, const Span& at);
 /// Whether at most the interface of a procedure is known here; the input may still have it next to
 /// the routine. Fails `unsupported` where that interface asks for more than addresses.
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at);

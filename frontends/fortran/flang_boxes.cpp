@@ -65,7 +65,8 @@ struct MemoryFinder : TreeVisitor {
   void post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
     const sem::Symbol* whole = a && masked == 0 ? whole_allocatable(a->lhs) : nullptr;
-    if (whole && ev::UnwrapWholeSymbolDataRef(a->lhs) && a->rhs.Rank() > 0)
+    if (whole && ev::UnwrapWholeSymbolDataRef(a->lhs) && a->rhs.Rank() > 0 &&
+        !keeps_shape(a->lhs, a->rhs))
       found.insert(&whole->GetUltimate());
   }
   /// Where a pointer of a module is to point at what one of the routine's own does.
@@ -163,7 +164,9 @@ bool can_be_boxed(const sem::Symbol& s) {
   if (type->category() == TypeCategory::Character && !type->knownLength() &&
       !type->HasDeferredTypeParameter())
     return false;
-  if (sem::IsPointer(s)) return !sem::IsDummy(s) && !sem::IsFunctionResult(s) && !is_derived(*type);
+  if (sem::IsPointer(s) && !sem::IsFunctionResult(s) && is_derived(*type))
+    return s.Rank() == 0 && !type->IsPolymorphic() && is_chained(type->GetDerivedTypeSpec());
+  if (sem::IsPointer(s)) return !sem::IsDummy(s) && !sem::IsFunctionResult(s);
   const bool allocatable = sem::IsAllocatable(s);
   if (sem::IsDummy(s) || sem::IsFunctionResult(s)) return allocatable && !type->IsPolymorphic();
   return allocatable || (is_derived(*type) && s.Rank() == 0 && !type->IsPolymorphic());
@@ -178,6 +181,8 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
                const ProcedureEffects& procedures, Routine& routine) {
   MemoryFinder memory(procedures);
   walk(block, memory);
+  for (const auto& [name, symbol] : scope)
+    if (routine.sized_later.contains(name.ToString())) memory.found.insert(&symbol->GetUltimate());
   memory.spread(routine);
   Boxes out;
   for (const auto& [name, symbol] : scope) {
@@ -215,7 +220,7 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
       b.what.is_private = t.attrs().test(sem::Attr::PRIVATE);
     }
     b.what.allocatable = sem::IsAllocatable(s);
-    b.pointer = sem::IsPointer(s);
+    b.what.pointer = b.pointer = sem::IsPointer(s);
     for (int axis = 0; axis < s.Rank(); ++axis) b.what.shape += axis ? ", :" : "(:";
     if (s.Rank() > 0) b.what.shape += ")";
     b.what.result = sem::IsFunctionResult(s);

@@ -22,7 +22,7 @@ class Declarations {
       if (&s.owner() != &scope) continue;
       if (is_address(s)) address(s);
       if (!s.has<sem::ObjectEntityDetails>()) continue;
-      const bool boxed = can_be_boxed(s);
+      const bool boxed = boxable_ = can_be_boxed(s);
       std::set<std::string> before;
       const std::size_t defaults = routine_.defaults.size();
       if (boxed)
@@ -96,6 +96,7 @@ class Declarations {
   /// derived type, the components among them.
   void read_around(const sem::Scope& scope, const std::set<std::string>& names) {
     wanted_ = &names;
+    boxable_ = false;
     for (const std::string& name : names) {
       if (routine_.variables.count(name)) continue;
       const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
@@ -451,6 +452,10 @@ class Declarations {
       v.gives = whole.result || whole.gives;
       if (v.gives && sem::IsAllocatableOrPointer(*c))
         unsupported(at, fmt::format("the component `{}` of a function's result", shown(v)));
+      if (leads_back(*c)) {  // no variables: there is no end of them
+        if (boxable_) refuse_chain(v.written, at);
+        continue;
+      }
       if (whole.dummy) v.component = component(whole, type, *c);
       v.result = false;  // the routine gives it by an argument
       v.pointer_attributes.clear();
@@ -540,6 +545,7 @@ class Declarations {
     if (v.allocatable || v.pointer) {  // by whoever gave it memory
       own.name = lower_name(v.name, own.axis);
       own.lower_of = v.name;
+      own.component = v.component;  // the name of an array of records
       out.lower = add_own(own, v);
     }
     out.upper = out.lower ? index_add({out.lower, n, lit(-1)}) : n;
@@ -550,6 +556,7 @@ class Declarations {
   Routine& routine_;
   const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
   std::vector<DefaultValue> defaults_;             // of the components to come, the next one last
+  bool boxable_ = false;                           // of the variable that is read: can_be_boxed
 };
 
 }  // namespace
@@ -766,23 +773,6 @@ std::string holder_of(const sem::Symbol& symbol) {
   const sem::Scope& owner = symbol.owner();
   if (owner.kind() == sem::Scope::Kind::MainProgram) return kProgram;
   return owner.kind() == sem::Scope::Kind::Module ? DEREF(owner.symbol()).name().ToString() : "";
-}
-
-std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {
-  const auto& details = type.typeSymbol().get<sem::DerivedTypeDetails>();
-  if (!type.parameters().empty())
-    unsupported(at, fmt::format("the parameters of `{}`", type.name().ToString()));
-  if (type.typeSymbol().GetParentTypeSpec())
-    unsupported(at, fmt::format("`{}`, which extends a type,", type.name().ToString()));
-  std::vector<const sem::Symbol*> out;
-  for (const sem::SourceName& name : details.componentNames()) {
-    const auto it = DEREF(type.scope()).find(name);
-    if (it == DEREF(type.scope()).end()) throw InternalError("a component has no symbol");
-    if (!it->second->has<sem::ObjectEntityDetails>())
-      unsupported(at, fmt::format("the component `{}`", name.ToString()));
-    out.push_back(&*it->second);
-  }
-  return out;
 }
 
 }  // namespace moonloop::fortran

@@ -42,6 +42,10 @@ const sem::Symbol* moved_part(const SomeExpr& assigned);
 /// others, as for names of an `associate`.
 const sem::Symbol* whole_allocatable(const SomeExpr& assigned);
 
+/// Whether a value, of an array, has the shape that the variable has already, as it is made of it
+/// element by element, like that of `u = u + dt*v`.
+bool keeps_shape(const SomeExpr& to, const SomeExpr& value);
+
 /// What procedures do to variables of modules, from Flang's trees: also those that are no kernels.
 class ProcedureEffects {
  public:

@@ -198,7 +198,7 @@ class Converter {
   }
   Place place(const ev::Component& c) const {
     Place p = std::visit([&](const auto& x) { return place(x); }, c.base().u);
-    p.name += "_" + c.symbol()->name().ToString();
+    p.name += "_" + name_of_component(*c.symbol(), at_);
     p.index.insert(p.index.begin(), axes_of_place(*c.symbol()), all());
     return p;
   }
@@ -270,9 +270,7 @@ class Converter {
     const std::string name = variable_name(symbol);
     const bool letters = q.field() == ev::DescriptorInquiry::Field::Len;
     const int axis = q.dimension() + (is_text(symbol) && !letters ? 1 : 0);
-    const auto bound = [&](const char* end) {
-      return call(std::string(kBound) + end, {var(name, at_), lit(axis + 1)}, at_);
-    };
+    const auto bound = [&](const char* end) { return bound_of(end, name, symbol, axis, at_); };
     if (letters) {
       if (!is_text(symbol)) return lit(1);
       const Expr n = length_of_text(symbol, name);
@@ -295,8 +293,7 @@ class Converter {
     if (letters && !p.index.at(0).as<Slice>()) return lit(1);
     while (!p.index.at(axis).as<Slice>() || left-- > 0) ++axis;
     const auto bound = [&](const char* end) {
-      return call(std::string(kBound) + end,
-                  {var(p.name, at_), lit(static_cast<std::int64_t>(axis) + 1)}, at_);
+      return bound_of(end, p.name, q.base().GetLastSymbol(), static_cast<int>(axis), at_);
     };
     const auto& s = *p.index[axis].as<Slice>();
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound)
@@ -656,7 +653,7 @@ class Converter {
   Expr function(const F& f, Exprs args) const {
     for (Expr& a : args)
       if (!a) a = call(kAbsent, {}, at_);
-    std::string name = procedure_name(f.proc());
+    std::string name = name_of_function(f.proc(), at_);
     if (const sem::Symbol* s = f.proc().GetSymbol(); s && sem::IsDummy(*s)) {
       if (f.Rank() > 0) unsupported(fmt::format("the array that `{}` gives", name));
       args.insert(args.begin(), procedure_in(var(name, at_), at_));
@@ -714,6 +711,7 @@ class Converter {
     };
     const int rank = f.arguments().empty() || !f.arguments()[0] ? 0 : f.arguments()[0]->Rank();
     if (name == "lbound" || name == "ubound") {
+      if (const Expr e = bound_of_records(name, f.arguments(), at_)) return e;
       const auto t = f.arguments()[0] ? f.arguments()[0]->GetType() : std::nullopt;
       const int letters = is_text(t) ? 1 : 0;
       if (letters && !arg(1)) unsupported(fmt::format("`{}` of an array of texts", name));

@@ -7,6 +7,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/sizes.h"
 
 // Memory that statements give to variables, and pointers.
 namespace moonloop::fortran {
@@ -117,7 +118,8 @@ void check_memory_of(const ev::Assignment& a, bool masked, const Span& at) {
       !symbols.empty() && sem::IsProcedure(symbols.front()->GetUltimate()))
     unsupported(at, fmt::format("an assignment to what `{}` points at",
                                 symbols.front()->name().ToString()));
-  if (const sem::Symbol* whole = whole_allocatable(a.lhs); whole && !masked && a.rhs.Rank() > 0)
+  if (const sem::Symbol* whole = whole_allocatable(a.lhs);
+      whole && !masked && a.rhs.Rank() > 0 && !keeps_shape(a.lhs, a.rhs))
     unsupported(at,
                 fmt::format("an array for all of the allocatable `{}`, which may get another "
                             "shape,",
@@ -181,6 +183,38 @@ void check_there(const ev::ActualArguments& arguments, const sem::Symbol* functi
                                 "function `{}`, which is not there without memory,",
                                 function->name().ToString()),
                     "pass a section, as in `a(:)`, where it has some");
+}
+
+void read_statements(const fp::Block& block, const sem::Scope& scope, const Places& places,
+                     bool skip_output, const ProcedureEffects& procedures, bool inner, Routine& r) {
+  const auto known = procedures.of(own_effects(block));
+  const auto calls_change = [&](const std::string& name) {
+    const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
+    for (std::size_t n = name.rfind('_'); !symbol && n != std::string::npos && n > 0;
+         n = name.rfind('_', n - 1))  // a component
+      symbol = scope.FindSymbol(fp::CharBlock{name.data(), n});
+    if (!symbol) return true;
+    const sem::Symbol& s = symbol->GetUltimate();
+    if (&s.owner() == &scope && !sem::FindCommonBlockContaining(s)) return inner;
+    if (!s.owner().IsModule() || !known || !known->effects) return true;
+    const std::string path = holder_of(s) + "::" + s.name().ToString();
+    const auto& changes = known->effects->changes;
+    return std::any_of(changes.begin(), changes.end(), [&](const std::string& c) {
+      return c == path || c.starts_with(path + "%");
+    });
+  };
+  const Routine unread = r;
+  for (std::set<std::string> kept;;) {
+    r.body = read_body(block, r.at, scope, places, skip_output, procedures, r);
+    const std::set<std::string> more = settle_sizes(r, calls_change);
+    if (more.empty()) return;
+    for (const std::string& name : more)
+      if (!kept.insert(name).second)
+        unsupported(r.variables.at(name).at,
+                    fmt::format("`{}`, whose bounds are known when it gets memory,", name));
+    r = unread;
+    r.sized_later = kept;
+  }
 }
 
 bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& out) {

@@ -120,10 +120,24 @@ bool has(const ProcedureEffects::Known& p, const sem::Symbol* variable) {
   return p.names.contains(variable) || p.moves.contains(variable);
 }
 
+/// Calls of functions that only Fortran finds.
+struct FunctionFinder : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Expr>([&](const auto& x) { found = found || is_one(x); });
+  }
+  static bool is_one(const fp::Expr& e) {
+    const SomeExpr* typed = sem::GetExpr(nullptr, e);
+    const auto* ref = typed ? ev::UnwrapProcedureRef(*typed) : nullptr;
+    return ref && is_found_at_run_time(ref->proc());
+  }
+  bool found = false;
+};
+
 struct UseFinder : TreeVisitor {
   bool before(const TreeNode&) override { return !found; }
   void after(const TreeNode& n) override {
     n.when<fp::Name>([&](const auto& x) { post(x); });
+    n.when<fp::Expr>([&](const auto& x) { found = found || FunctionFinder::is_one(x); });
   }
   void post(const fp::Name& n) { found = found || (n.symbol && is_use(n.symbol->GetUltimate())); }
 
@@ -209,6 +223,9 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes
   walk(block, names);
   out.boxed_functions = std::any_of(names.procedures.begin(), names.procedures.end(),
                                     [](const sem::Symbol* s) { return gives_boxed(*s); });
+  FunctionFinder found_later;
+  walk(block, found_later);
+  out.boxed_functions = out.boxed_functions || found_later.found;
   std::vector<std::pair<const sem::Symbol*, const ProcedureEffects::Known*>> called;
   for (const sem::Symbol* s : names.procedures)
     if (const auto* known = procedures.of(*s)) called.emplace_back(s, known);

@@ -11,7 +11,7 @@ struct Moved {
   OwnEffects::Names variables;
   const ProcedureEffects* procedures = nullptr;
   Boxes boxes;                   // of variables of the routine's own, which are among `variables`
-  bool boxed_functions = false;  // it calls some that give what only Fortran can take
+  bool boxed_functions = false;  // it calls some that only Fortran can call, or take a value of
 };
 Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes boxes);
 bool uses(const fp::ActionStmt& s, const Moved& moved);

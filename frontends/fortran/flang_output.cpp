@@ -170,8 +170,16 @@ class Printing : public OutputArguments {
     const Parts parts(e);
     if (parts.asks_shape) fail(fmt::format("an inquiry about a component in `{}`", what_));
     std::map<std::string, std::string> texts;  // of components, by those of the source
+    const auto symbols = ev::CollectSymbols(e);
+    if (e.Rank() == 0 && within_ == 0 &&  // `size` of records, which are no argument
+        std::any_of(symbols.begin(), symbols.end(), [&](const sem::Symbol& s) {
+          const auto type = ev::DynamicType::From(s.GetUltimate());
+          return type && type->category() == TypeCategory::Derived &&
+                 !parts.named.contains(&s.GetUltimate());
+        }))
+      return argument(e);
     for (const auto& [text, place] : parts.all) texts.emplace(text, part(place));
-    for (const sem::Symbol& s : ev::CollectSymbols(e)) {
+    for (const sem::Symbol& s : symbols) {
       const sem::Symbol& symbol = s.GetUltimate();
       const std::string name = symbol.name().ToString();
       if (parts.named.contains(&symbol)) continue;
@@ -235,6 +243,7 @@ class Printing : public OutputArguments {
   }
   void component(const ev::Component& c, Levels& out) {
     subscripts(c.base(), out);
+    name_of_component(*c.symbol(), at_);
     level(*c.symbol(), out);
   }
   static void level(const sem::Symbol& s, Levels& out) {

@@ -36,6 +36,23 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
   return symbol ? routine_name(*symbol) : p.GetName();
 }
 
+bool is_found_at_run_time(const ev::ProcedureDesignator& p) {
+  const sem::Symbol* symbol = p.GetSymbol();
+  if (!symbol || p.GetSpecificIntrinsic()) return false;
+  return p.GetComponent() || symbol->has<sem::ProcBindingDetails>() ||
+         sem::IsProcedurePointer(symbol->GetUltimate());
+}
+
+std::string name_of_function(const ev::ProcedureDesignator& p, const Span& at) {
+  const std::string name = procedure_name(p);
+  if (is_found_at_run_time(p))
+    unsupported(at, fmt::format("the function `{}`, which {},", name,
+                                p.GetSymbol()->has<sem::ProcBindingDetails>()
+                                    ? "the type of a variable names"
+                                    : "is a pointer"));
+  return name;
+}
+
 bool is_address(const sem::Symbol& s) {
   const bool pointer = sem::IsProcedurePointer(s);
   const bool own = pointer && s.owner().kind() == sem::Scope::Kind::Subprogram &&

@@ -394,8 +394,8 @@ class Units {
     const std::string way = alternate_return(details, scope, points, r);
     const std::string alternate = points[own].has_alternates ? way : "";
     attempt([&] {
-      r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
-                         procedures_, r);
+      read_statements(std::get<fp::ExecutionPart>(s.t).v, scope, places_, skip_output_, procedures_,
+                      has_inner, r);
       settle_own_memory(r);
       set_defaults(r, 0, has_inner, r.body);
     });
@@ -513,16 +513,16 @@ class Units {
 
   /// For a derived type, one for each component.
   void argument(const std::string& name, const sem::Symbol& symbol, Routine& r) {
-    const auto type = ev::DynamicType::From(symbol.GetUltimate());
-    if (type && type->category() == TypeCategory::Derived && !r.boxed.contains(name)) {
-      for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), r.at))
-        argument(name + "_" + c->name().ToString(), *c, r);
-      return;
-    }
     if (r.boxed.contains(name)) {
       const std::string address = address_of_box(name, r);
       r.home.boxes.emplace(address, *r.variables.at(address).box);
       return r.arguments.push_back(address);
+    }
+    const auto type = ev::DynamicType::From(symbol.GetUltimate());
+    if (type && type->category() == TypeCategory::Derived) {
+      for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), r.at))
+        if (!leads_back(*c)) argument(name + "_" + c->name().ToString(), *c, r);
+      return;
     }
     if (!r.variables.count(name)) unsupported(r.at, fmt::format("the dummy procedure `{}`", name));
     r.arguments.push_back(name);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_walk.h"
@@ -8,6 +10,129 @@
 
 // Records as a whole: each component is a variable.
 namespace moonloop::fortran {
+
+std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {
+  const auto& details = type.typeSymbol().get<sem::DerivedTypeDetails>();
+  if (!type.parameters().empty())
+    unsupported(at, fmt::format("the parameters of `{}`", type.name().ToString()));
+  if (type.typeSymbol().GetParentTypeSpec())
+    unsupported(at, fmt::format("`{}`, which extends a type,", type.name().ToString()));
+  std::vector<const sem::Symbol*> out;
+  // A type that is declared behind a pointer to it has no scope of its own there.
+  const sem::Scope& scope = DEREF(type.scope() ? type.scope() : type.typeSymbol().scope());
+  for (const sem::SourceName& name : details.componentNames()) {
+    const auto it = scope.find(name);
+    if (it == scope.end()) throw InternalError("a component has no symbol");
+    if (!it->second->has<sem::ObjectEntityDetails>())
+      unsupported(at, fmt::format("the component `{}`", name.ToString()));
+    out.push_back(&*it->second);
+  }
+  return out;
+}
+
+namespace {
+
+/// The derived type of a component; null for others.
+const sem::DerivedTypeSpec* record_of(const sem::Symbol& component) {
+  const sem::DeclTypeSpec* type = component.GetType();
+  return type ? type->AsDerived() : nullptr;
+}
+
+/// Whether records of `type` have components of the type `wanted`, and these theirs.
+bool reaches(const sem::DerivedTypeSpec& type, const sem::Symbol& wanted,
+             std::set<const sem::Symbol*>& seen) {
+  const sem::Symbol& own = type.typeSymbol().GetUltimate();
+  if (&own == &wanted) return true;
+  if (!seen.insert(&own).second || !own.scope()) return false;
+  return std::any_of(own.scope()->begin(), own.scope()->end(), [&](const auto& c) {
+    const auto* inner = record_of(*c.second);
+    return inner && c.second->template has<sem::ObjectEntityDetails>() &&
+           reaches(*inner, wanted, seen);
+  });
+}
+
+}  // namespace
+
+bool leads_back(const sem::Symbol& component) {
+  const auto* type = record_of(component);
+  const sem::Symbol* own = component.owner().symbol();
+  std::set<const sem::Symbol*> seen;
+  return type && own && component.owner().IsDerivedType() &&
+         reaches(*type, own->GetUltimate(), seen);
+}
+
+bool is_chained(const sem::DerivedTypeSpec& type) {
+  const sem::Scope* scope = type.typeSymbol().GetUltimate().scope();
+  return scope && std::any_of(scope->begin(), scope->end(), [](const auto& c) {
+           if (!c.second->template has<sem::ObjectEntityDetails>()) return false;
+           const auto* inner = record_of(*c.second);
+           return leads_back(*c.second) || (inner && is_chained(*inner));
+         });
+}
+
+void refuse_chain(std::string_view component, const Span& at) {
+  unsupported(at, fmt::format("`{}`, a component whose type leads back to it,", component));
+}
+
+std::string name_of_component(const sem::Symbol& component, const Span& at) {
+  if (leads_back(component)) refuse_chain(component.name().ToString(), at);
+  return component.name().ToString();
+}
+
+namespace {
+
+/// Appends the name of a component of records of `type`, if possible without axes, and adds the
+/// axes that it has itself.
+bool append_component(const sem::DerivedTypeSpec& type, const Span& at, std::string& name,
+                      int& axes) {
+  std::vector<const sem::Symbol*> all = components_of(type, at);
+  std::erase_if(all, [](const sem::Symbol* c) {
+    return leads_back(*c) || sem::IsAllocatable(*c) || sem::IsPointer(*c);
+  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto* a, const auto* b) { return a->Rank() < b->Rank(); });
+  for (const sem::Symbol* c : all) {
+    std::string own = name + "_" + c->name().ToString();
+    int more = axes + c->Rank() + (is_text(*c) ? 1 : 0);
+    const auto* inner = record_of(*c);
+    if (inner && !append_component(*inner, at, own, more)) continue;
+    name = own;
+    axes = more;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Expr bound_of(const char* end, std::string name, const sem::Symbol& symbol, int axis,
+              const Span& at) {
+  const auto type = ev::DynamicType::From(symbol);
+  const bool record =
+      type && type->category() == TypeCategory::Derived && !type->IsUnlimitedPolymorphic();
+  if (record && !append_component(type->GetDerivedTypeSpec(), at, name, axis))
+    unsupported(at, fmt::format("a bound of `{}`, whose components all have memory of their own,",
+                                symbol.name().ToString()));
+  return call(std::string(kBound) + end, {var(name, at), lit(axis + 1)}, at);
+}
+
+Expr bound_of_records(const std::string& end, const ev::ActualArguments& arguments,
+                      const Span& at) {
+  const auto value = [&](std::size_t n) {
+    return n < arguments.size() && arguments[n] ? arguments[n]->UnwrapExpr() : nullptr;
+  };
+  const SomeExpr *array = value(0), *dim = value(1);
+  if (!array || !as_derived(*array)) return Expr();
+  const auto axis = dim ? ev::ToInt64(*dim) : std::nullopt;
+  if (!axis || *axis < 1 || *axis > array->Rank())
+    unsupported(at, fmt::format("`{}` of records without a `dim` that is a constant", end));
+  const auto symbols = ev::GetSymbolVector(*array);
+  if (symbols.empty() || !ev::UnwrapWholeSymbolOrComponentDataRef(*array))
+    unsupported(at, fmt::format("`{}` of these records", end));
+  std::string name = variable_name(symbols.front());
+  for (std::size_t n = 1; n < symbols.size(); ++n) name += "_" + symbols[n]->name().ToString();
+  return bound_of(end.c_str(), std::move(name), symbols.back(), static_cast<int>(*axis) - 1, at);
+}
 
 const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
   return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
@@ -19,6 +144,7 @@ namespace {
 Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {
   Exprs out;
   for (const sem::Symbol* c : components_of(type, at)) {
+    if (leads_back(*c)) continue;  // nobody can ask for it
     const auto* l = whole.as<Load>();
     const std::string name = (l ? l->array : whole.as<Var>()->name) + "_" + c->name().ToString();
     Expr part = var(name, at);
@@ -238,6 +364,9 @@ std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at) {
 std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
   const auto *left = as_derived(to), *right = as_derived(value);
   if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
+  if (const auto type = left->GetType(); type && is_chained(type->GetDerivedTypeSpec()))
+    unsupported(at, fmt::format("the assignment of a `{}`, whose components lead back to it,",
+                                type->GetDerivedTypeSpec().name().ToString()));
   const Exprs places = derived_values(*left, at);
   Exprs values = derived_values(*right, at);
   if (const int more = left->Rank(); more > 0 && right->Rank() == 0) {

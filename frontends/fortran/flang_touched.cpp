@@ -295,7 +295,8 @@ class Finder : public TreeVisitor {
       if (has_parts_that_move(last)) moved(symbols);
     }
     // A scalar keeps the shape of an array that it is assigned to, and `where` of all arrays.
-    if (masked_ == 0 && (value.Rank() > 0 || to.Rank() == 0) && whole_allocatable(to))
+    if (masked_ == 0 && (value.Rank() > 0 || to.Rank() == 0) && whole_allocatable(to) &&
+        !keeps_shape(to, value))
       moved(symbols);
   }
 
@@ -344,6 +345,45 @@ OwnEffects effects_in(const T& tree, std::vector<const fp::Name*>* entries = nul
 }
 
 }  // namespace
+
+namespace {
+
+/// Whether a value is computed from all of a variable, element by element.
+class OperandFinder : public ev::AnyTraverse<OperandFinder> {
+ public:
+  using Base = ev::AnyTraverse<OperandFinder>;
+  explicit OperandFinder(const ev::DataRef& whole) : Base(*this), whole_(whole) {}
+  using Base::operator();
+
+  template <typename T>
+  bool operator()(const ev::Designator<T>& d) const {
+    const auto ref = ev::ExtractDataRef(d);
+    return ref && *ref == whole_;
+  }
+  bool operator()(const ev::ProcedureRef& f) const {
+    return f.IsElemental() && (*this)(f.arguments());
+  }
+  template <typename T>
+  bool operator()(const ev::ArrayConstructor<T>&) const {
+    return false;
+  }
+  bool operator()(const ev::StructureConstructor&) const { return false; }
+  bool operator()(const ev::DescriptorInquiry&) const { return false; }
+
+ private:
+  const ev::DataRef& whole_;
+};
+
+}  // namespace
+
+bool keeps_shape(const SomeExpr& to, const SomeExpr& value) {
+  const auto type = to.GetType();
+  const auto whole = ev::ExtractDataRef(to);
+  if (!type || !whole || to.Rank() == 0 || type->category() == TypeCategory::Character ||
+      type->category() == TypeCategory::Derived)
+    return false;
+  return OperandFinder(*whole)(value);
+}
 
 const sem::Symbol* whole_allocatable(const SomeExpr& assigned) {
   const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(assigned);

@@ -188,7 +188,8 @@ struct Routine {
   mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
   /// Its own that are no variables of kernels, and why, which counts where it uses them.
   std::map<std::string, std::vector<Diagnostic>> unreadable;
-  std::set<std::string> boxed;  // those of them that Fortran keeps, see flang_boxes.h
+  std::set<std::string> boxed;        // those of them that Fortran keeps, see flang_boxes.h
+  std::set<std::string> sized_later;  // its own that get bounds of then, see sizes.h
   Body body;
   Body defaults;  // assignments of what components have where the scope of their
                   // variable begins

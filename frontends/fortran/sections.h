@@ -64,6 +64,8 @@ inline constexpr const char* kArrayFunction = "array function ";
 inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";
+/// Of a name, of an allocatable variable: whether that has memory.
+inline constexpr const char* kAllocated = "allocated ";
 /// Whether a pointer, the argument, points to anything.
 inline constexpr const char* kAssociated = "associated";
 /// A component of the record that a function of the input gives: which one it is, from 0, the

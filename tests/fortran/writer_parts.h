@@ -135,7 +135,9 @@ inline const Lines kOwn{
 inline const Lines kOwnReal{"box%top%one",  "box%cells(@i)%row(2)", "box%rows(@i, 2)",
                             "many(@i)%one", "spare%row(3)",         "chosen%one",
                             "box%view(@i)", "many(@i)%row(1)"};
-inline const Lines kOwnInteger{"box%top%two", "many(@i)%two", "box%cells(@i)%two", "spare%two"};
+inline const Lines kOwnInteger{"box%top%two",         "many(@i)%two",  "box%cells(@i)%two",
+                               "spare%two",           "size(many)/16", "ubound(many, 1)/20",
+                               "lbound(box%cells, 1)"};
 
 /// Names for the parts, `it` a record, `row` an array of at least 3, `one` a real, `half` a value.
 inline const Lines kOwnNames{
@@ -167,6 +169,7 @@ inline constexpr const char* kStateTypes = R"(  type tank
     real(8) :: row(3)
     type(pair) :: inner, pairs(4)
     real(8), allocatable :: level(:), grid(:, :)
+    type(pair), allocatable :: queue(:)
     real(8), pointer :: view(:)
   end type
   type(tank) :: tk
@@ -190,13 +193,18 @@ inline constexpr const char* kStateFill = R"(    pool = [(mod(7*e + turn, 23)/23
     tk%inner = pair(0.625d0, 5); tk%pairs = pair(0.25d0, 1)
     tk%level = [(mod(3*e + turn, 29)/29d0, e = 0, n)]
     tk%grid = 0.5d0*field(:n, :n)
+    if (allocated(tk%queue)) deallocate (tk%queue)
+    allocate (tk%queue(-1:n + turn))
+    tk%queue%one = 0.375d0; tk%queue%two = 2
     rows = field(:n, 2:n + 1)
 )";
 
 inline constexpr const char* kStateShow =
     "    write (*, '(9es24.15)') sum(pool), sum(field), sum(aside), tk%row, tk%inner%one, "
-    "sum(tk%level), sum(tk%grid), sum(rows), sum(tk%pairs%one), sum(hr)\n"
-    "    print *, tk%count, tk%inner%two, tk%pairs%two, size(hr), size(tk%level)\n";
+    "sum(tk%level), sum(tk%grid), sum(rows), sum(tk%pairs%one), sum(hr), "
+    "sum(tk%queue%one)\n"
+    "    print *, tk%count, tk%inner%two, tk%pairs%two, size(hr), size(tk%level), "
+    "sum(tk%queue%two)\n";
 
 inline const Lines kState{
     "hp(@i) = 0.5d0*hp(@i) + @r/4",
@@ -222,6 +230,12 @@ inline const Lines kState{
     "tk%inner%two = mod(abs(@k), 9)",
     "rows(@i, :) = 0.5d0*rows(:, @i) + hp(1:)/8",
     "rows(:, :) = 0.5d0*rows + hq/4",
+    "rows = 0.5d0*rows + hq/4",
+    "tk%level = 0.5d0*abs(tk%level) + @r/8",
+    "tk%queue(@i)%one = 0.5d0*tk%queue(@i - 2)%one + @r/4",
+    "tk%queue(ubound(tk%queue, 1))%two = mod(abs(@k), 6)",
+    "tk%queue%one = 0.5d0*tk%queue%one + tk%queue(lbound(tk%queue, 1))%one/8",
+    "c = mod(lbound(tk%queue, 1) + ubound(tk%queue, 1) + size(tk%queue), 9)",
     "where (tk%level > @r) tk%level = 0.5d0*tk%level",
     "where (hq > rows) rows = 0.5d0*hq",
     "t = sum(hp)/(2*n) + maxval(hq)/4",
@@ -255,7 +269,8 @@ inline const Lines kStateReal{
     "tk%row(2)", "rows(@i, 1)", "tk%grid(@i, 1)", "tk%pairs(2)%one"};
 /// Of what no procedure gives other memory: others cannot be beside calls of what routines contain.
 inline const Lines kStateRealFixed{"tk%inner%one", "tk%row(2)", "tk%pairs(2)%one"};
-inline const Lines kStateInteger{"tk%count", "tk%inner%two", "size(tk%level)", "tk%pairs(1)%two"};
+inline const Lines kStateInteger{"tk%count", "tk%inner%two", "size(tk%level)", "tk%pairs(1)%two",
+                                 "tk%queue(@i)%two"};
 inline const Lines kStateIntegerFixed{"tk%count", "tk%inner%two", "tk%pairs(1)%two"};
 
 inline const Lines kStateNames{
