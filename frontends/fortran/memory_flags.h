@@ -1,12 +1,11 @@
 #pragma once
 #include "frontends/fortran/program.h"
+#include "frontends/fortran/sections.h"
 
-// Whether variables have memory. The reader has variables for that of these prefixes and of their
+// Whether variables have memory. The reader has variables for that, kAllocated or kMemory and their
 // names, until it is known which of them something asks, and what they are.
 namespace moonloop::fortran {
 
-/// A logical one of a variable of the routine's own, which statements set that give it memory.
-inline constexpr const char* kAllocated = "allocated ";
 /// Above 0 where an allocatable or a pointer, whoever has it, has memory.
 inline constexpr const char* kMemory = "memory of ";
 

@@ -64,7 +64,7 @@ inline constexpr const char* kArrayFunction = "array function ";
 inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";
-/// Of a name, of an allocatable variable: whether that has memory.
+/// Of a name, of a variable of the routine's own, which statements set that give it memory.
 inline constexpr const char* kAllocated = "allocated ";
 /// Whether a pointer, the argument, points to anything.
 inline constexpr const char* kAssociated = "associated";
