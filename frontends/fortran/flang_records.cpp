@@ -476,7 +476,7 @@ class RecordCalls {
         bounds.push_back({Expr(), a.most ? length(a.least, a.most, 1) : all});
         section.push_back(Expr(Slice{lit(1), all, lit(1)}, at));
       }
-    const std::string own = new_name(bare_name(function) + "_value");
+    const std::string own = new_name(function.substr(function.find_last_of(":%") + 1) + "_value");
     read_record(own, type, std::move(bounds), at, places_, r_);
     const Expr whole = section.empty() ? var(own, at) : load(own, std::move(section), at);
     const Exprs all = components(whole, type.GetDerivedTypeSpec(), at);
