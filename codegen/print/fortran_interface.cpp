@@ -215,14 +215,20 @@ std::string asked(const Called& p, const Parameter& a) {
   return it == p.params.end() ? name_of_whole(p, a.fortran.of) : passed_name(p, *it);
 }
 
-/// The optional array that an extent, or a first subscript, is about; null for other parameters.
+/// What the caller may have without memory.
+bool may_lack_memory(const Parameter& a) {
+  return a.fortran.allocatable || !a.fortran.pointer.empty();
+}
+
+/// The array that may not be there, or have no memory, that an extent, or a first subscript, is
+/// about; null for other parameters.
 const Parameter* optional_array(const Called& p, const Parameter& a) {
   const Parameter* array = nullptr;
   if (a.fortran.role == FortranRole::Extent) array = axis_of(p, a).first;
   if (a.fortran.role == FortranRole::Lower)
     for (const Parameter& x : p.params)
       if (x.name == a.fortran.of) array = &x;
-  return array && array->fortran.optional ? array : nullptr;
+  return array && (array->fortran.optional || may_lack_memory(*array)) ? array : nullptr;
 }
 bool is_found_where_present(const Called& p, const Parameter& a) {
   return optional_array(p, a) != nullptr;
@@ -231,8 +237,7 @@ bool is_found_where_present(const Called& p, const Parameter& a) {
 /// An optional argument that the C function gets as another variable: a part of one that may not be
 /// there, or what may have no memory.
 bool is_staged(const Parameter& a) {
-  return a.fortran.optional &&
-         (a.fortran.component || a.fortran.allocatable || !a.fortran.pointer.empty());
+  return a.fortran.optional && (a.fortran.component || may_lack_memory(a));
 }
 std::string staged_name(const Called& p, const Parameter& a) {
   std::string name = fortran_name("", a.name, "_if_there");
@@ -257,13 +262,22 @@ std::string extent(const Called& p, const Parameter& a) {
   return head + (head.size() + size.size() > kLine ? "&\n          " : "") + size;
 }
 
+/// What an argument of the C function says: whether another one is there, or has memory.
+std::string presence(const Called& p, const Parameter& a) {
+  if (!may_lack_memory(a)) return "present(" + asked(p, a) + ")";
+  const char* asks = a.fortran.allocatable ? "allocated(" : "associated(";
+  if (a.fortran.outer) return asks + place_of(p, a) + ")";
+  const Parameter& of = parameter(p, a.fortran.of);
+  return asks + (is_staged(of) ? staged_name(p, of) : place_of(p, of)) + ")";
+}
+
 /// The declaring or calling side.
 enum class Side { C, Fortran, Call };
 
 std::string argument(const Called& p, const Parameter& a, Side side) {
   if (side != Side::Call) return side == Side::C ? name_of(p, a) : passed_name(p, a);
   if (a.fortran.role == FortranRole::Present)
-    return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type), asked(p, a));
+    return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), presence(p, a));
   if (is_staged(a)) return staged_name(p, a);
   if (is_found_where_present(p, a)) return name_of(p, a);
   const std::string name = place_of(p, a);
@@ -322,18 +336,26 @@ std::string empty_boxes(const Called& p) {
   return out;
 }
 
-/// A statement that runs where the optional argument is there, and has memory.
+/// A statement that runs where the argument is there, and has memory.
 std::string where_present(const Called& p, const Parameter& a, const std::string& what) {
-  const std::string there = passed_name(p, a);
-  const char* asks = a.fortran.allocatable        ? "allocated"
-                     : !a.fortran.pointer.empty() ? "associated"
-                                                  : nullptr;
-  if (!asks) return fmt::format("  if (present({})) {}\n", there, what);
-  return fmt::format("  if (present({})) then\n    if ({}({})) {}\n  end if\n", there, asks,
-                     place_of(p, a), what);
+  std::vector<std::string> conditions;
+  if (a.fortran.optional) conditions.push_back("present(" + passed_name(p, a) + ")");
+  if (a.fortran.component && !a.fortran.component->pointer.empty())
+    conditions.push_back("associated(" + passed_name(p, a) + ")");
+  if (a.fortran.allocatable) conditions.push_back("allocated(" + place_of(p, a) + ")");
+  if (!a.fortran.pointer.empty()) conditions.push_back("associated(" + place_of(p, a) + ")");
+  const std::string last = conditions.back();
+  conditions.pop_back();
+  std::string out, end, indent = "  ";
+  for (const std::string& c : conditions) {  // the next one is asked only then
+    out += indent + "if (" + c + ") then\n";
+    end = indent + "end if\n" + end;
+    indent += "  ";
+  }
+  return out + indent + "if (" + last + ") " + what + "\n" + end;
 }
 
-/// Before the call: how long the axes of optional arguments are, where these are there.
+/// Before the call: how long the axes of arrays are that may not be there, or have no memory.
 std::string optional_extents(const Called& p, bool declared) {
   std::string out;
   for (const Parameter& a : p.params) {
@@ -447,6 +469,8 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
     if (x.fortran.component->array && !shape) shape = &x;
   }
   const FortranComponent& c = *a.fortran.component;
+  if (a.fortran.role == FortranRole::Result)
+    return "type(" + type_of(p, a).alias + ") :: " + passed_name(p, a);
   std::string out = (c.polymorphic ? "class(" : "type(") + type_of(p, a).alias + ")";
   out += c.pointer.empty() ? attribute(p, name, written ? Intent::InOut : Intent::In) : c.pointer;
   if (a.fortran.optional) out += ", optional";
@@ -469,7 +493,7 @@ Staged staged(const Called& p) {
   Staged out;
   for (const Parameter& a : p.params) {
     if (!is_staged(a)) continue;
-    const std::string name = staged_name(p, a), place = place_of(p, a), whole = passed_name(p, a);
+    const std::string name = staged_name(p, a), place = place_of(p, a);
     const bool array = !own_axes(a).empty(), pointer = !a.fortran.pointer.empty();
     const bool stays = is_input(p, a), memory = a.fortran.allocatable;
     const std::string type = callers_type(p, a);
@@ -493,7 +517,8 @@ Staged staged(const Called& p) {
         lengths += (axis > 1 ? ", " : "") + fmt::format("size({}, {})", place, axis);
       if (array) out.before += where_present(p, a, "allocate (" + name + "(" + lengths + "))");
       out.before += where_present(p, a, name + " = " + place);
-      if (!stays) out.after += "\n  if (present(" + whole + ")) " + place + " = " + name;
+      const std::string back = where_present(p, a, place + " = " + name);
+      if (!stays) out.after += "\n" + back.substr(0, back.size() - 1);
     }
   }
   return out;
@@ -570,7 +595,8 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
               a.fortran.role != FortranRole::Result))  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
-    if (a.fortran.optional) line += ", optional";
+    const bool lacks = by_value && array && may_lack_memory(a);  // then it has no address
+    if (a.fortran.optional || lacks) line += ", optional";
     line += " :: " + name_of(p, a);
     if (!by_value && a.fortran.role == FortranRole::Result)
       line += bounds_of_result(p, a);

@@ -6,6 +6,7 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "frontends/fortran/entry_values.h"
+#include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/regions.h"
@@ -81,6 +82,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
       changed_.insert(written_name(there));
   }
   adopt_outer();
+  memory_of_arguments(dummies, arguments);
   for (const auto& [name, v] : callee.variables) {
     if (v.host && assigned_.count(name)) changed_.insert(name);
     if (v.outer && !v.host && names_.count(name) && assigned_.count(name))
@@ -114,7 +116,14 @@ void Binding::without_absent(std::vector<const Variable*>& dummies, Exprs& argum
       scalars_[presence_of(dummy.name, callee_)] =
           own ? var(presence_of(own->name, caller_), at_) : lit(absent ? 0 : 1);
     if (!absent) continue;
-    if (!dummy.optional || uses.assigned.count(dummy.name) || uses.read.count(dummy.name))
+    if (dummy.pointer && (uses.assigned.count(dummy.name) || uses.read.count(dummy.name)))
+      fail(
+          "unsupported", at_,
+          "`{}` uses its argument `{}`, a pointer that points nowhere here, which is not supported "
+          "in Fortran kernels",
+          bare_name(callee_.name), dummy.written.empty() ? dummy.name : dummy.written);
+    if (!dummy.pointer &&
+        (!dummy.optional || uses.assigned.count(dummy.name) || uses.read.count(dummy.name)))
       fail("unsupported", at_,
            "`{}` uses its optional argument `{}`, which is not given here, without asking whether "
            "it is",
@@ -123,6 +132,34 @@ void Binding::without_absent(std::vector<const Variable*>& dummies, Exprs& argum
       if (const std::string n = extent_of(b, callee_); !n.empty()) scalars_[n] = lit(0);
     dummies.erase(dummies.begin() + static_cast<std::ptrdiff_t>(i));
     arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// Whether allocatable and pointer arguments have memory, where the called routine asks that.
+void Binding::memory_of_arguments(const std::vector<const Variable*>& dummies,
+                                  const Exprs& arguments) {
+  for (const auto& [name, v] : callee_.variables) {
+    if (v.memory_of.empty() || v.outer || v.host) continue;
+    scalars_[name] = lit(0);  // not given
+    for (std::size_t i = 0; i < dummies.size(); ++i) {
+      if (dummies[i]->name != v.memory_of) continue;
+      const Expr there = place_of(arguments[i], caller_);
+      const std::string of = written_name(there);
+      const Variable& x = caller_.variables.at(of);
+      if (x.dummy && (x.allocatable || !x.pointer_attributes.empty())) {
+        const std::string own = memory_argument(of, caller_);
+        if (std::find(caller_.arguments.begin(), caller_.arguments.end(), own) ==
+            caller_.arguments.end())
+          caller_.arguments.push_back(own);
+        scalars_[name] = var(own, at_);
+      } else if (x.allocatable) {
+        fail("unsupported", at_,
+             "`{}` asks whether its argument `{}` has memory, which is not known of `{}` here",
+             bare_name(callee_.name), v.memory_of, of);
+      } else {
+        scalars_[name] = lit(1);
+      }
+    }
   }
 }
 
@@ -277,7 +314,8 @@ void Binding::adopt_outer() {
     Variable& own = caller_.variables.at(names_.at(v->name));
     own.name = names_.at(v->name);
     // An array of records is no variable itself: its bounds are those of the module's.
-    if (const auto of = names_.find(own.lower_of); of != names_.end()) own.lower_of = of->second;
+    for (std::string* about : {&own.lower_of, &own.memory_of})
+      if (const auto of = names_.find(*about); of != names_.end()) *about = of->second;
     for (Bounds& b : own.bounds) b.lower = expr(b.lower), b.upper = expr(b.upper);
     caller_.arguments.push_back(own.name);
   }
@@ -289,6 +327,10 @@ void Binding::first_subscript(const Variable& dummy, const Expr& argument, std::
   const auto* own = lower ? lower.as<Var>() : nullptr;
   if (!own || callee_.variables.at(own->name).lower_of != dummy.name) return;
   const Expr there = place_of(argument, caller_);
+  if (dummy.pointer && there.as<Load>()) {  // a pointer to a section
+    scalars_[own->name] = lit(1);
+    return;
+  }
   if (!there.as<Var>())
     fail("unsupported", at_, "what is passed for the allocatable `{}` of `{}` is no whole array",
          dummy.name, bare_name(callee_.name));

@@ -55,6 +55,7 @@ class Binding {
   };
 
   void without_absent(std::vector<const Variable*>& dummies, Exprs& arguments, const Uses& uses);
+  void memory_of_arguments(const std::vector<const Variable*>& dummies, const Exprs& arguments);
   const Variable* optional_of_caller(const Expr& argument) const;
   void adopt(const std::string& name);
   void adopt_outer();

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/project.h"
 
 namespace moonloop::fortran {
 namespace {
@@ -228,6 +231,32 @@ DirectiveText readable_directives(const Source& source, bool fixed) {
   for (std::size_t n = 0; n < all.size(); ++n)
     if (dropped[n])
       for (const std::size_t at : all[n].dollars) out.text[at] = ' ';
+  return out;
+}
+
+std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::string>& paths,
+                                                    const FortranOptions& how) {
+  std::map<std::string, ReadableCopy> out;
+  for (const std::string& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    const auto has = [&](std::string_view word) {
+      return std::search(text.begin(), text.end(), word.begin(), word.end(), [](char a, char b) {
+               return std::tolower(static_cast<unsigned char>(a)) == b;
+             }) != text.end();
+    };
+    if (!has("$omp")) continue;
+    FortranOptions own = how;
+    own.fixed_form.reset();
+    if (how.project)
+      if (const FortranProject::File* file = how.project->find(path)) own = file->options();
+    const bool fixed = is_fixed_form(path, own);
+    const Source* source = add_source(path, text);
+    const std::string readable = readable_directives(*source, fixed).text;
+    if (readable == text) continue;
+    out.emplace(path, ReadableCopy{source, std::make_unique<File>(source, readable, fixed,
+                                                                  is_preprocessed(path))});
+  }
   return out;
 }
 

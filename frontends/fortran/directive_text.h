@@ -4,6 +4,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/program.h"
+#include "frontends/fortran/temporary_files.h"
 
 namespace moonloop::fortran {
 
@@ -17,6 +18,14 @@ struct DirectiveText {
 /// their own signs. Of directives of OpenMP and OpenACC above one loop, which no compiler takes
 /// together, OpenMP's stay.
 DirectiveText readable_directives(const Source& source, bool fixed);
+
+/// Copies for Flang of files whose directives it would not take, by their paths.
+struct ReadableCopy {
+  const Source* source;
+  std::unique_ptr<File> file;
+};
+std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::string>& paths,
+                                                    const FortranOptions& how);
 
 /// Tells the routines which of their directives do not count.
 void note_dropped(const std::vector<Span>& dropped, std::vector<Routine>& routines);

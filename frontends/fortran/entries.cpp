@@ -174,8 +174,8 @@ void drop_others(Routine& r, const std::vector<EntryPoint>& all, std::size_t own
   }
   std::erase_if(r.variables, [&](const auto& entry) {
     const Variable& v = entry.second;
-    if (gone.contains(v.name) || gone.contains(v.lower_of) || gone.contains(v.present_of))
-      return true;
+    for (const std::string& n : {v.name, v.lower_of, v.present_of, v.memory_of})
+      if (gone.contains(n)) return true;
     if (v.dummy || used.contains(v.name)) return false;
     for (const Bounds& b : v.bounds)  // nothing uses it either
       for (const Expr& e : {b.lower, b.upper}) {

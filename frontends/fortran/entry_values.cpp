@@ -15,8 +15,8 @@ bool may_change(const Routine& r, const std::string& name, const std::set<std::s
   const auto it = r.variables.find(name);
   if (it == r.variables.end()) return false;
   const Variable& v = it->second;
-  return v.dummy && !v.host && !v.array && is_integer(v.type.scalar) && v.entry_of.empty() &&
-         !v.extent && v.lower_of.empty() && v.present_of.empty() && !v.optional &&
+  return v.dummy && !v.host && !v.array && is_integer(v.type.scalar) && !is_ours(v) &&
+         !v.optional &&
          (assigned.count(name) || v.intent == Intent::Out || v.intent == Intent::InOut);
 }
 

@@ -15,6 +15,7 @@
 #include <flang/Semantics/tools.h>
 #pragma GCC diagnostic pop
 
+#include "frontends/fortran/defaults.h"
 #include "frontends/fortran/output.h"
 
 namespace moonloop::fortran {
@@ -33,6 +34,8 @@ class Places {
   /// `path` is the file that Flang reads for `source`.
   Places(const Source* source, std::string path, const fp::AllCookedSources& cooked)
       : cooked_(cooked), sources_{{std::move(path), source}} {}
+  /// The source that Flang reads from `path`.
+  void know(const std::string& path, const Source* source) const { sources_[path] = source; }
   Span of(fp::CharBlock block) const;
   Span of(const std::optional<fp::ProvenanceRange>& range) const;
 
@@ -110,6 +113,8 @@ struct OutputStatement {
   std::optional<fp::Label> format;
   std::size_t place = 0;
   std::vector<Assignment> after;  // what the variables of implied loops are then
+  /// Arguments, by their numbers, that are there where these conditions hold.
+  std::vector<std::pair<std::size_t, Expr>> conditional;
   /// Which statements may be the next one. The call's last argument, which is null here, is a
   /// variable that then has the number of the label, from 1, or 0.
   std::list<fp::Label> labels;
@@ -121,6 +126,8 @@ bool writes_into_text(const fp::WriteStmt& s);
 /// Whether a `write` also assigns variables.
 bool assigns_variables(const fp::WriteStmt& s);
 Stop read_stop(const fp::StopStmt& s, const Span& at);
+/// Fails `unsupported` where a function has such an argument.
+void check_there(const ev::ActualArguments& arguments, const sem::Symbol* function, const Span& at);
 /// What `allocate` gives local variables of `routine`: their bounds, once. Fails `unsupported` for
 /// others. `out` gets what it assigns.
 void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out);
@@ -145,10 +152,12 @@ bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& 
 void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
 /// Whether a variable of the routine's own has memory, which statements that give and take it say;
-/// null for others. `settle_allocated` makes variables of these or, of those that nothing asks,
-/// none.
+/// null for others. See memory_flags.h.
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at);
-void settle_allocated(Routine& routine);
+/// Whether the argument of this number, allocatable or a pointer, has memory, which counts where
+/// the callee's is optional and none of these; null where it does not.
+Expr whether_there(const SomeExpr& argument, const sem::Symbol* callee, std::size_t number,
+                   const Span& at);
 void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
                        Body& out);
 /// Where pointers of the routine's own point to; of a derived type one for each component. Fails
@@ -156,12 +165,12 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
 void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
                              const Routine& routine, Body& out);
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
-/// Puts what components begin with, from the routine's default `first` on, before the statements of
-/// the scope where they are declared; with `all` also of those that these do not name.
-void set_defaults(Routine& routine, std::size_t first, bool all, Body& body);
-/// All names in a routine's expressions.
-std::set<std::string> names_in(const Routine& r);
-std::set<std::string> names_in(const Body& body);
+/// The components of a new variable `name` of the routine's own, of this derived type and shape.
+void read_record(const std::string& name, const ev::DynamicType& type, std::vector<Bounds> bounds,
+                 const Span& at, const Places& places, Routine& routine);
+/// Makes statements, before those that have them, of the calls of functions that give records, of
+/// which `all` are the routine's own. Fails `unsupported` for those in `where` and `forall`.
+void put_record_calls(const fp::Block& all, const Places& places, Routine& routine);
 /// `integer` and so on.
 std::string name_of(TypeCategory category);
 /// The type of numbers; nothing for others.
@@ -188,6 +197,15 @@ Exprs to_arguments(const SomeExpr& e, const Span& at);
 const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e);
 /// Its components' values, or places.
 Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at);
+/// The values that a constant of a derived type gives the components, and theirs, of a record; of
+/// an array of records each is an array of all.
+struct DefaultValue {
+  Expr value;
+  int rank = 0;  // of the value: one alone is that of all elements
+};
+std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at);
+/// What an argument is that a call does not give; of a derived type one for each component.
+Exprs absent_argument(const sem::Symbol* callee, std::size_t number, const Span& at);
 /// The pieces of an assignment, one for each component.
 std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.

@@ -43,6 +43,19 @@ class Declarations {
     if (!errors.empty()) throw Error(std::move(errors));
   }
 
+  /// A variable of the routine's own for the record that a function gives.
+  void record(const std::string& name, const ev::DynamicType& type, std::vector<Bounds> bounds,
+              const Span& at) {
+    Variable v;
+    v.name = name;
+    v.at = at;
+    v.array = !bounds.empty();
+    v.bounds = std::move(bounds);
+    const std::size_t defaults = routine_.defaults.size();
+    components(v, type, at);
+    routine_.defaults.resize(defaults);  // the function has set them
+  }
+
   /// Variables that keep their values from call to call, and that the routine assigns, are the
   /// interface's.
   void keep_saved(const sem::Scope& scope, const std::set<std::string>& assigned) {
@@ -232,7 +245,8 @@ class Declarations {
   /// An argument says whether it is there. The interface has an address to pass, if any.
   void optional(Variable& v, const sem::Symbol& s, const Span& at) {
     const auto type = ev::DynamicType::From(s);
-    if ((sem::IsPointer(s) || sem::IsAllocatable(s)) && type->category() == TypeCategory::Derived)
+    if (type->category() == TypeCategory::Derived &&
+        (sem::IsAllocatable(s) || (sem::IsPointer(s) && s.Rank() > 0)))
       unsupported(at, fmt::format("the optional argument `{}` of this kind", v.name));
     v.optional = true;
     Variable there;
@@ -345,17 +359,25 @@ class Declarations {
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
     if (type->category() == TypeCategory::Derived) {
-      if (s.owner().IsDerivedType() && details.init() && has_defaults(v))
-        unsupported(at, fmt::format("the initial value of the component `{}`", shown(v)));
-      return components(v, *type, at);
+      const bool has_value = s.owner().IsDerivedType() && details.init() && has_defaults(v);
+      if (!has_value || !defaults_.empty()) return components(v, *type, at);
+      defaults_ = default_values(*details.init(), at);  // those that its type has do not count
+      std::reverse(defaults_.begin(), defaults_.end());
+      components(v, *type, at);
+      return defaults_.clear();
     }
     v.type = v.text ? Type(Scalar::I8) : type_of(*type, shown(v), at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
-    if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
+    if (!defaults_.empty()) {
+      if (v.pointer) unsupported(at, fmt::format("the initial value of `{}`", shown(v)));
+      give_default(v, defaults_.back().value, defaults_.back().rank, defaults_.back().rank, at);
+      defaults_.pop_back();
+    } else if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
       const bool is_component = s.owner().IsDerivedType();
       if (!is_component) v.initial = to_elements(*init, at);
-      if (is_component && has_defaults(v)) give_default(v, *init, s.Rank(), at);
+      if (is_component && has_defaults(v))
+        give_default(v, to_expr(*init, at), init->Rank(), s.Rank(), at);
       if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
     } else if (init && v.pointer && !v.dummy && s.owner().IsDerivedType()) {
       routine_.defaults.push_back({at, PointerAssignment{v.name, Expr(), {}}});
@@ -379,8 +401,8 @@ class Declarations {
   static bool has_defaults(const Variable& v) {
     return !v.outer && (!v.dummy || v.intent == Intent::Out);
   }
-  /// The value of a component of these axes in each record.
-  void give_default(const Variable& v, const SomeExpr& init, int axes, const Span& at) {
+  /// The value, an array's where it has a `rank`, of a component of these axes in each record.
+  void give_default(const Variable& v, Expr value, int rank, int axes, const Span& at) {
     if (v.saved && !v.dummy)
       unsupported(at, fmt::format("the initial value of the component `{}`, which keeps its value,",
                                   shown(v)));
@@ -389,12 +411,11 @@ class Declarations {
                                   "another one,",
                                   shown(v)));
     const Expr place = var(v.name, at);
-    Expr value = to_expr(init, at);
     const std::int64_t letters = v.text ? 1 : 0;
     const auto all = static_cast<std::int64_t>(v.bounds.size());
-    if (init.Rank() > 0 && all > axes + letters && v.text)
+    if (rank > 0 && all > axes + letters && v.text)
       unsupported(at, fmt::format("the initial value of the component `{}`", shown(v)));
-    if (init.Rank() > 0)
+    if (rank > 0)
       for (std::int64_t axis = axes + 1; axis <= all; ++axis) {
         const auto bound = [&](const char* end) {
           return call(std::string(kBound) + end, {place, lit(axis)}, at);
@@ -417,9 +438,9 @@ class Declarations {
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
-    if (whole.constant || whole.result)
+    if (whole.constant || (whole.result && (whole.array || type.IsPolymorphic())))
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
-    if (whole.optional && whole.pointer)  // the interface asks each part for its memory
+    if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
                   fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
@@ -427,7 +448,12 @@ class Declarations {
       v.name += "_" + c->name().ToString();
       v.written = (whole.written.empty() ? whole.name : whole.written) + "%" + c->name().ToString();
       if (!is_wanted(v.name) && whole.outer) continue;
+      v.gives = whole.result || whole.gives;
+      if (v.gives && sem::IsAllocatableOrPointer(*c))
+        unsupported(at, fmt::format("the component `{}` of a function's result", shown(v)));
       if (whole.dummy) v.component = component(whole, type, *c);
+      v.result = false;  // the routine gives it by an argument
+      v.pointer_attributes.clear();
       object(std::move(v), *c, at);
     }
   }
@@ -523,47 +549,10 @@ class Declarations {
   const Places& places_;
   Routine& routine_;
   const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
+  std::vector<DefaultValue> defaults_;             // of the components to come, the next one last
 };
 
 }  // namespace
-
-std::set<std::string> names_in(const Body& body) {
-  std::set<std::string> out;
-  for (const Statement& s : body) {
-    expressions(s, [&](const Expr& e) {
-      if (e) collect_reads(e, out);
-    });
-    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-    if (const auto* p = std::get_if<PointerAssignment>(&s.what)) out.insert(p->pointer);
-    for (const auto* inner : bodies(s)) out.merge(names_in(**inner));
-  }
-  return out;
-}
-
-std::set<std::string> names_in(const Routine& r) {
-  std::set<std::string> out = names_in(r.body);
-  for (const auto& [name, v] : r.variables)
-    for (const Bounds& b : v.bounds)
-      for (const Expr& e : {b.lower, b.upper})
-        if (e) collect_reads(e, out);
-  return out;
-}
-
-void set_defaults(Routine& routine, std::size_t first, bool all, Body& body) {
-  const std::set<std::string> used = names_in(body);
-  Body out;
-  for (std::size_t n = first; n < routine.defaults.size(); ++n) {
-    Statement& s = routine.defaults[n];
-    const auto* a = std::get_if<Assignment>(&s.what);
-    const std::string name = a ? written_name(a->to) : std::get<PointerAssignment>(s.what).pointer;
-    const auto v = routine.variables.find(name);
-    const bool caller = v != routine.variables.end() && v->second.dummy;
-    if (all || caller || used.contains(name)) out.push_back(std::move(s));
-  }
-  routine.defaults.resize(first);
-  append(std::move(body), out);
-  body = std::move(out);
-}
 
 namespace {
 
@@ -585,7 +574,7 @@ std::set<std::string> assigned_in(const Body& body) {
     expressions(s, [&](const Expr& e) {
       if (e)
         walk(e, [&](const Expr& x) {
-          if (!called(x, kFunction).empty() || !called(x, kArrayFunction).empty())
+          if (!(called(x, kFunction) + called(x, kArrayFunction) + called(x, kRecord)).empty())
             for (const Expr& a : x.as<Call>()->args) place(a);
           return true;
         });
@@ -645,6 +634,11 @@ void read_hints(const fp::SpecificationPart& part, const Places& places, Routine
   for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
     if (const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u))
       if (const auto* h = std::get_if<Hint>(&s->u)) read_hint(h->value(), places, routine);
+}
+
+void read_record(const std::string& name, const ev::DynamicType& type, std::vector<Bounds> bounds,
+                 const Span& at, const Places& places, Routine& routine) {
+  Declarations(places, routine).record(name, type, std::move(bounds), at);
 }
 
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {

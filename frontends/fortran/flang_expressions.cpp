@@ -596,13 +596,13 @@ class Converter {
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
-      arrays |= value && value->Rank() > 0;
-      derived |= value && as_derived(*value);
+      arrays |= value && value->Rank() > 0, derived |= value && as_derived(*value);
       if (value && as_derived(*value))
         for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
       else
         args.push_back(value ? of_argument.visit(*value) : Expr());
     }
+    if (!known) check_there(f.arguments(), f.proc().GetSymbol(), at_);
     if (!known) return function<T>(f, args);
     const std::string& name = known->name;
     if constexpr (T::category == TypeCategory::Character) {

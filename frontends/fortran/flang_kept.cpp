@@ -142,6 +142,7 @@ class Keeping : public OutputArguments {
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
       const bool input = dummy && dummy->attrs().test(sem::Attr::INTENT_IN);
       if (!input) assigned_.insert(base_of(*value));
+      if (whether_there(*value, callee, n, at_)) lacking_.insert(base_of(*value));
       if (dummy && (sem::IsAllocatable(*dummy) || sem::IsPointer(*dummy)))
         by_name_.insert(base_of(*value));
     }
@@ -379,7 +380,7 @@ class Keeping : public OutputArguments {
     named_.insert(local);
     argument(*value, sem::IsAssumedSizeArray(s) ? Bounds::Open : Bounds::Source, local);
     numbers_.emplace(&s, arguments_.size() - 1);
-    if (optional) {  // the address is none where it is not there
+    if (optional || lacking_.contains(&s)) {  // the address is none where it is not there
       std::string& declared = output_.declarations.back();
       declared.insert(declared.find(" :: "), ", optional");
     }
@@ -462,6 +463,7 @@ class Keeping : public OutputArguments {
 
   std::map<std::string, std::string> inner_;  // types of the variables of `forall`, no arguments
   std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
+  std::set<const sem::Symbol*> lacking_;  // without memory they are not there for a callee
   std::set<const sem::Symbol*> changed_;  // in boxes, which get other memory
   std::shared_ptr<const Effects> effects_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
@@ -483,9 +485,16 @@ void check_memory(const SomeExpr& e, const Span& at) {
   }
 }
 
-/// `labels` gets those of alternate returns.
-SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at,
-                         std::list<fp::Label>& labels) {
+/// Whether the callee's argument is a pointer, or may have some as its components.
+bool is_pointer_there(const sem::Symbol& callee, std::size_t number) {
+  const auto* d = callee.GetUltimate().detailsIf<sem::SubprogramDetails>();
+  const sem::Symbol* dummy = d && number < d->dummyArgs().size() ? d->dummyArgs()[number] : nullptr;
+  const auto type = dummy ? ev::DynamicType::From(*dummy) : std::nullopt;
+  return dummy && (sem::IsPointer(*dummy) || (type && type->category() == TypeCategory::Derived));
+}
+
+/// `out` gets the labels of alternate returns, and which arguments may not be there.
+SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStatement& out) {
   const sem::Symbol* callee = ref.proc().GetSymbol();
   SubroutineCall x{procedure_name(ref.proc()), {}};
   if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsProcedurePointer(*callee) ||
@@ -495,23 +504,33 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at,
   // Fails where addresses are not enough.
   const bool elsewhere = is_in_another_file(*callee, at);
   if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
+  std::size_t number = 0;
   for (const auto& a : ref.arguments()) {
+    const std::size_t n = number++;
     if (a && a->isAlternateReturn()) {
       if (elsewhere) unsupported(at, "a label as an argument of a procedure of another file");
-      labels.push_back(a->GetLabel());
+      out.labels.push_back(a->GetLabel());
       continue;
     }
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
     if (a && ev::IsVariable(*value)) check_memory(*value, at);
-    const Exprs given = a ? to_arguments(*value, at) : Exprs{call(kAbsent, {}, at)};
-    if (elsewhere && given.size() != 1)
+    const Exprs given = a ? to_arguments(*value, at) : absent_argument(callee, n, at);
+    if (elsewhere && given.size() != 1 && a)
       unsupported(at,
                   fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));
+    if (const Expr there = value ? whether_there(*value, callee, n, at) : Expr())
+      out.conditional.emplace_back(x.arguments.size(), there);
+    if (is_pointer_there(*callee, n))
+      for (std::size_t i = 0; i < given.size(); ++i) x.keeps_bounds.insert(x.arguments.size() + i);
     x.arguments.insert(x.arguments.end(), given.begin(), given.end());
     x.elemental = x.elemental || (value && value->Rank() > 0);
   }
-  if (!labels.empty()) x.arguments.emplace_back();  // says to which one to go
+  if (out.conditional.size() > 4)
+    unsupported(at, fmt::format("the call of `{}` with more than four arguments that may have no "
+                                "memory and are optional there",
+                                x.name));
+  if (!out.labels.empty()) x.arguments.emplace_back();  // says to which one to go
   x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
   return x;
 }
@@ -561,7 +580,7 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
   } catch (const Error& e) { why_not = e.diagnostics(); }
   try {
     OutputStatement out;
-    out.call = called_by(*s.typedCall, at, out.labels);
+    out.call = called_by(*s.typedCall, at, out);
     if (const auto known = moved.procedures->of(own_effects(s))) out.call.effects = known->effects;
     if (kept) out.call.otherwise.push_back(std::move(kept->call));
     return out;

@@ -3,6 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_effects.h"
 #include "frontends/fortran/flang_parts.h"
+#include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
@@ -10,9 +11,6 @@
 // Memory that statements give to variables, and pointers.
 namespace moonloop::fortran {
 namespace {
-
-/// Of a name: whether that variable has memory.
-constexpr const char* kAllocated = "allocated ";
 
 /// The typed form of an expression, or of a variable.
 template <typename T>
@@ -109,8 +107,7 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
       v.bounds[axis++].upper = bound(upper);
     }
     if (v.pointer) out.push_back({at, PointerAssignment{v.name, var(v.name, at), {}}});
-    if (v.allocatable)
-      out.push_back({at, Assignment{var(kAllocated + v.name, at), Expr(BoolLit{true})}});
+    out.push_back({at, Assignment{var(kAllocated + v.name, at), Expr(BoolLit{true})}});
     if (source) out.push_back({at, Assignment{var(v.name, at), to_expr(typed(*source), at)}});
   }
 }
@@ -142,8 +139,7 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
   for (const fp::AllocateObject& o : objects) {
     const Variable* own = own_object(o, routine);
     if (!own) unsupported(at, "`deallocate` of other variables than the routine's own");
-    if (own->allocatable)
-      out.push_back({at, Assignment{var(kAllocated + own->name, at), Expr(BoolLit{false})}});
+    out.push_back({at, Assignment{var(kAllocated + own->name, at), Expr(BoolLit{false})}});
   }
   for (const fp::StatOrErrmsg& o : options) succeeds(o, at, out);
 }
@@ -159,41 +155,32 @@ Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
   return var(kAllocated + variable_name(*symbol), at);
 }
 
-void settle_allocated(Routine& routine) {
-  std::set<std::string> asked;
-  std::vector<std::pair<std::string, Span>> all;
-  each(routine.body, [&](const Statement& s) {
-    const auto* a = std::get_if<Assignment>(&s.what);
-    const Expr own = a && a->to.as<Var>() ? a->to : Expr();
-    expressions(s, [&](const Expr& e) {
-      if (!e || e.same_as(own)) return;
-      for_each_of<Var>(e, [&](const Var& v, const Expr&) {
-        if (v.name.starts_with(kAllocated) && asked.insert(v.name).second)
-          all.emplace_back(v.name, s.at);
-      });
-    });
-  });
-  const std::function<void(Body&)> drop = [&](Body& body) {
-    std::erase_if(body, [&](const Statement& s) {
-      const auto* a = std::get_if<Assignment>(&s.what);
-      const auto* v = a ? a->to.as<Var>() : nullptr;
-      return v && v->name.starts_with(kAllocated) && !asked.contains(v->name);
-    });
-    for (Statement& s : body)
-      for (auto* inner : bodies(s)) drop(**inner);
-  };
-  drop(routine.body);
-  std::map<std::string, std::string> names;
-  for (const auto& [flag, at] : all) {
-    const std::string of = flag.substr(std::string_view(kAllocated).size());
-    const auto it = routine.variables.find(of);
-    if (it == routine.variables.end() || it->second.dummy)
-      unsupported(at, fmt::format("`allocated` of `{}`, which is not the routine's own,", of));
-    const Expr to = new_scalar(routine, of + "_allocated", Scalar::Bool, at);
-    names.emplace(flag, to.as<Var>()->name);
-    routine.body.insert(routine.body.begin(), {at, Assignment{to, Expr(BoolLit{false})}});
-  }
-  if (!names.empty()) rename_in(routine.body, names);
+Expr whether_there(const SomeExpr& argument, const sem::Symbol* callee, std::size_t number,
+                   const Span& at) {
+  const auto* d = callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+  const sem::Symbol* dummy = d && number < d->dummyArgs().size() ? d->dummyArgs()[number] : nullptr;
+  if (!dummy || !dummy->attrs().test(sem::Attr::OPTIONAL) || sem::IsAllocatableOrPointer(*dummy))
+    return Expr();
+  const sem::Symbol* last = ev::UnwrapWholeSymbolOrComponentDataRef(argument);
+  if (!last || !sem::IsAllocatableOrPointer(last->GetUltimate()) || as_derived(argument))
+    return Expr();
+  Expr place = to_arguments(argument, at).at(0);
+  if (const auto* test = place.as<Compare>()) place = test->left;  // a logical one
+  const auto* v = place.as<Var>();
+  if (!v) return Expr();
+  return Expr(Compare{CompareOp::Gt, var(kMemory + v->name, at), lit(0)}, at);
+}
+
+void check_there(const ev::ActualArguments& arguments, const sem::Symbol* function,
+                 const Span& at) {
+  for (std::size_t n = 0; n < arguments.size(); ++n)
+    if (const SomeExpr* value = arguments[n] ? arguments[n]->UnwrapExpr() : nullptr)
+      if (whether_there(*value, function, n, at))
+        unsupported(at,
+                    fmt::format("an allocatable or a pointer for an optional argument of the "
+                                "function `{}`, which is not there without memory,",
+                                function->name().ToString()),
+                    "pass a section, as in `a(:)`, where it has some");
 }
 
 bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& out) {

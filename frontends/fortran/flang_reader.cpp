@@ -11,6 +11,7 @@
 #include "frontends/fortran/directive_text.h"
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang_effects.h"
+#include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/nesting.h"
@@ -395,7 +396,7 @@ class Units {
     attempt([&] {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_,
                          procedures_, r);
-      settle_allocated(r);
+      settle_own_memory(r);
       set_defaults(r, 0, has_inner, r.body);
     });
     if (points.size() > 1)
@@ -423,6 +424,8 @@ class Units {
     attach_independence(r);
     check_calls(scope, r);
     read_declarations_around(scope, places_, r);
+    settle_memory(r);
+    put_record_calls(std::get<fp::ExecutionPart>(s.t).v, places_, r);
     structure_jumps(r);
     resolve_pointers(r);
     note_per_thread(r);
@@ -437,7 +440,12 @@ class Units {
       r.home.alternates = r.variables.at(alternate).alternates;
     }
     if (result) {
-      r.function = true;
+      const auto type = ev::DynamicType::From(result->GetUltimate());
+      r.gives_record = type && type->category() == TypeCategory::Derived &&
+                       !r.boxed.contains(result->name().ToString());
+      r.function = !r.gives_record;
+      if (r.gives_record && points.size() > 1)
+        unsupported(at, "a function with `entry` that gives a derived type");
       argument(result->name().ToString(), *result, r);
     }
     for (const std::string& a : std::vector<std::string>(r.arguments))
@@ -447,7 +455,7 @@ class Units {
             std::find(r.arguments.begin(), r.arguments.end(), extent) == r.arguments.end())
           r.arguments.push_back(extent);
     for (const auto& [own, v] : r.variables)
-      if (v.outer || !v.lower_of.empty() || !v.present_of.empty())
+      if (v.outer || (is_ours(v) && !v.extent && v.entry_of.empty()))
         if (std::find(r.arguments.begin(), r.arguments.end(), own) == r.arguments.end())
           r.arguments.push_back(own);
   }
@@ -506,7 +514,7 @@ class Units {
   /// For a derived type, one for each component.
   void argument(const std::string& name, const sem::Symbol& symbol, Routine& r) {
     const auto type = ev::DynamicType::From(symbol.GetUltimate());
-    if (type && type->category() == TypeCategory::Derived) {
+    if (type && type->category() == TypeCategory::Derived && !r.boxed.contains(name)) {
       for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), r.at))
         argument(name + "_" + c->name().ToString(), *c, r);
       return;
@@ -726,6 +734,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   const File file(source, readable.text, fixed, is_preprocessed(name));
   const Folder modules;
   const ModuleFiles others = files_of_modules(source, how);
+  const auto copies = readable_copies(others.paths, how);
   std::vector<Routine> out, used;
   std::string at_hand;
   const int signal = crash_of([&] {
@@ -738,7 +747,11 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
     std::vector<Diagnostic> unreadable;
     const auto read = [&](const std::string& path, const FortranOptions& own, bool elsewhere) {
       at_hand = elsewhere ? path : name;
-      auto [program, errors] = analysis.add(path, own);
+      const auto copy = elsewhere ? copies.find(path) : copies.end();
+      if (copy != copies.end())
+        analysis.places().know(copy->second.file->path(), copy->second.source);
+      auto [program, errors] =
+          analysis.add(copy != copies.end() ? copy->second.file->path() : path, own);
       procedures.add(program, analysis.places(), errors);
       return Units(analysis.places(), others, unreadable, std::move(errors), unknown, procedures,
                    how.skip_output, elsewhere)

@@ -1,6 +1,10 @@
+#include <atomic>
+
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_walk.h"
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
 
 // Records as a whole: each component is a variable.
 namespace moonloop::fortran {
@@ -94,12 +98,68 @@ std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDeriv
 
 }  // namespace
 
+Exprs absent_argument(const sem::Symbol* callee, std::size_t number, const Span& at) {
+  const auto* d = callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+  const sem::Symbol* dummy = d && number < d->dummyArgs().size() ? d->dummyArgs()[number] : nullptr;
+  const sem::DeclTypeSpec* type = dummy ? dummy->GetType() : nullptr;
+  const sem::DerivedTypeSpec* derived = type ? type->AsDerived() : nullptr;
+  std::vector<std::size_t> axes;
+  if (derived) axes_of_components(*derived, 0, at, axes);
+  return Exprs(derived ? axes.size() : 1, call(kAbsent, {}, at));
+}
+
+namespace {
+
+/// The components of what a function gives, see kRecord.
+Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedTypeSpec& type,
+               const Span& at) {
+  static std::atomic<std::int64_t> calls = 0;  // each has another number, whatever that is
+  const sem::Symbol* callee = f.proc().GetSymbol();
+  const std::string name = procedure_name(f.proc());
+  if (!callee || f.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
+      !callee->GetUltimate().has<sem::SubprogramDetails>() || is_in_another_file(*callee, at))
+    unsupported(at, fmt::format("the derived type that `{}` gives", name));
+  const int rank = f.Rank();
+  std::vector<std::size_t> axes;
+  axes_of_components(type, 0, at, axes);
+  const auto components = static_cast<std::int64_t>(axes.size());
+  const bool each = callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
+  Exprs shared{lit(++calls), lit(rank)};
+  check_there(f.arguments(), callee, at);
+  for (std::size_t n = 0; n < f.arguments().size(); ++n) {
+    const auto& a = f.arguments()[n];
+    const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+    if (a && !value) unsupported(at, fmt::format("this argument of `{}`", name));
+    if (const auto* d = value && rank > 0 ? as_derived(*value) : nullptr)
+      axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, axes);
+    const Exprs given = value ? to_arguments(*value, at) : absent_argument(callee, n, at);
+    shared.insert(shared.end(), given.begin(), given.end());
+  }
+  if (rank > 0 && (!each || std::any_of(axes.begin(), axes.end(), [](auto n) { return n > 0; })))
+    unsupported(at, fmt::format("the array{} that `{}` gives",
+                                each ? " of records, or records of arrays," : " of records", name));
+  Exprs out;
+  for (std::int64_t n = 0; n < components; ++n) {
+    Exprs own{lit(n)};
+    own.insert(own.end(), shared.begin(), shared.end());
+    out.push_back(call(kRecord + name, std::move(own), at));
+  }
+  return out;
+}
+
+}  // namespace
+
 Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
   const auto type = e.GetType();
   if (!type) throw InternalError("Flang gives an expression no type");
   if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
     return components(to_expr(SomeExpr{ev::Expr<ev::SomeDerived>{e}}, at),
                       type->GetDerivedTypeSpec(), at);
+  if (const auto* f = std::get_if<ev::FunctionRef<ev::SomeDerived>>(&e.u))
+    return given_by(*f, type->GetDerivedTypeSpec(), at);
+  if (const auto* p = std::get_if<ev::Parentheses<ev::SomeDerived>>(&e.u);
+      p && !std::holds_alternative<ev::Designator<ev::SomeDerived>>(p->left().u))
+    return derived_values(p->left(), at);
   const auto given = constructor(e);
   if (!given)
     fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
@@ -114,6 +174,63 @@ Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
     } else {
       out.push_back(to_expr(*value, at));
     }
+  }
+  return out;
+}
+
+namespace {
+
+/// The values of the components, and theirs, one after the other.
+void collect_values(const ev::Expr<ev::SomeDerived>& e, const Span& at,
+                    std::vector<SomeExpr>& out) {
+  const auto given = constructor(e);
+  if (!given) unsupported(at, "an initial value of this form");
+  for (const sem::Symbol* c : components_of(e.GetType()->GetDerivedTypeSpec(), at)) {
+    const auto value = given->Find(*c);
+    if (!value || ev::IsNullPointer(&*value))
+      unsupported(at, fmt::format("the initial value of `{}`", c->name().ToString()));
+    if (const auto* d = as_derived(*value))
+      collect_values(*d, at, out);
+    else
+      out.push_back(*value);
+  }
+}
+
+}  // namespace
+
+std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at) {
+  std::vector<DefaultValue> out;
+  const auto* derived = as_derived(init);
+  const auto* all = derived ? std::get_if<ev::Constant<ev::SomeDerived>>(&derived->u) : nullptr;
+  if (!derived || (init.Rank() > 0 && !all)) unsupported(at, "an initial value of this form");
+  if (init.Rank() == 0) {
+    std::vector<SomeExpr> values;
+    collect_values(*derived, at, values);
+    for (const SomeExpr& v : values) out.push_back({to_expr(v, at), v.Rank()});
+    return out;
+  }
+  std::vector<std::vector<SomeExpr>> records;
+  ev::ConstantSubscripts where = all->lbounds();
+  for (std::size_t n = 0; n < all->size(); ++n, all->IncrementSubscripts(where)) {
+    const ev::Expr<ev::SomeDerived> one{ev::Constant<ev::SomeDerived>{all->At(where)}};
+    collect_values(one, at, records.emplace_back());
+  }
+  if (records.empty()) unsupported(at, "an initial value without elements");
+  for (std::size_t c = 0; c < records[0].size(); ++c) {
+    const int inner = records[0][c].Rank();
+    if (inner > 1 || is_text(records[0][c].GetType()))
+      unsupported(at, "an initial value of such components of an array");
+    Exprs elements;
+    for (const auto& record : records) {
+      const Exprs own = inner > 0 ? to_elements(record[c], at) : Exprs{to_expr(record[c], at)};
+      elements.insert(elements.end(), own.begin(), own.end());
+    }
+    Exprs table{lit(inner + init.Rank())};
+    if (inner > 0)
+      table.push_back(lit(static_cast<std::int64_t>(elements.size() / records.size())));
+    for (const auto n : all->shape()) table.push_back(lit(n));
+    table.insert(table.end(), elements.begin(), elements.end());
+    out.push_back({call(kTable, std::move(table), at), inner + init.Rank()});
   }
   return out;
 }
@@ -134,6 +251,138 @@ std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value
   std::vector<Assignment> out;
   for (std::size_t i = 0; i < places.size(); ++i) out.push_back({places[i], values.at(i)});
   return out;
+}
+
+namespace {
+
+/// The types of what functions give, by their names.
+struct RecordFunctions : TreeVisitor {
+  void after(const TreeNode& n) override {
+    n.when<fp::Expr>([&](const auto& e) { post(e); });
+  }
+  void post(const fp::Expr& e) {
+    const SomeExpr* typed = sem::GetExpr(nullptr, e);
+    const auto* d = typed ? as_derived(*typed) : nullptr;
+    const auto* f = d ? std::get_if<ev::FunctionRef<ev::SomeDerived>>(&d->u) : nullptr;
+    if (f && d->GetType()) types.emplace(procedure_name(f->proc()), *d->GetType());
+  }
+
+  std::map<std::string, ev::DynamicType> types;
+};
+
+class RecordCalls {
+ public:
+  RecordCalls(std::map<std::string, ev::DynamicType> types, const Places& places, Routine& routine)
+      : types_(std::move(types)), places_(places), r_(routine) {}
+
+  Body body(const Body& b) {
+    Body out;
+    for (const Statement& s : b) statement(s, out);
+    return out;
+  }
+
+ private:
+  void statement(Statement s, Body& out) {
+    if (const auto* c = std::get_if<Choice>(&s.what))
+      return put_choice(
+          *c, 0, s.at, out,
+          [&](const Expr& e, Body& before) {
+            const auto outside = given_;  // it may be asked again, for the place where it counts
+            const Expr out_of = value(e, s.at, before);
+            given_ = outside;
+            return out_of;
+          },
+          [&](const Body& b) { return body(b); });
+    const auto* f = std::get_if<Forall>(&s.what);
+    if (std::holds_alternative<Where>(s.what) || (f && !f->concurrent)) refuse_in(s);
+    if (auto* c = std::get_if<SubroutineCall>(&s.what))
+      std::erase_if(c->otherwise, [](const SubroutineCall& other) {
+        return std::any_of(other.arguments.begin(), other.arguments.end(), has_one);
+      });
+    expressions(s, [&](Expr& e) { e = value(e, s.at, out); });
+    for (auto* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
+    out.push_back(std::move(s));
+  }
+
+  static bool has_one(const Expr& e) {
+    bool found = false;
+    if (e) walk(e, [&](const Expr& x) { return !(found = found || !called(x, kRecord).empty()); });
+    return found;
+  }
+
+  /// Which elements the function gets depends on the mask, or on others.
+  static void refuse_in(const Statement& s) {
+    expressions(s, [&](const Expr& e) {
+      if (has_one(e)) unsupported(s.at, "a function that gives a derived type, in this construct,");
+    });
+    for (const auto* inner : bodies(s))
+      for (const Statement& x : **inner) refuse_in(x);
+  }
+
+  Expr value(const Expr& e, const Span& at, Body& out) {
+    if (!has_one(e)) return e;
+    const Expr inner = map_children(e, [&](const Expr& x) { return value(x, at, out); });
+    const std::string function = called(inner, kRecord);
+    if (function.empty()) return inner;
+    const Exprs& args = inner.as<Call>()->args;
+    const auto [it, added] = given_.try_emplace(*as_int(args.at(1)));
+    if (added)
+      it->second = put(function, *as_int(args.at(2)), {args.begin() + 3, args.end()}, at, out);
+    return it->second.at(static_cast<std::size_t>(*as_int(args[0])));
+  }
+
+  /// The call, and where the components are then.
+  Exprs put(const std::string& function, std::int64_t rank, Exprs arguments, const Span& at,
+            Body& out) {
+    const ev::DynamicType& type = types_.at(function);
+    std::vector<Bounds> bounds;
+    Exprs section;
+    const auto along = std::find_if(arguments.begin(), arguments.end(), [&](const Expr& a) {
+      return rank > 0 && !axes_of(a, r_).empty();
+    });
+    if (along != arguments.end())
+      for (const Axis& a : axes_of(*along, r_)) {
+        if (!a.upper) unsupported(at, fmt::format("`{}` of this array", bare_name(function)));
+        const Expr all = length(a.lower, a.upper, a.step);
+        bounds.push_back({Expr(), a.most ? length(a.least, a.most, 1) : all});
+        section.push_back(Expr(Slice{lit(1), all, lit(1)}, at));
+      }
+    const std::string own = new_name(function.substr(function.find_last_of(":%") + 1) + "_value");
+    read_record(own, type, std::move(bounds), at, places_, r_);
+    const Expr whole = section.empty() ? var(own, at) : load(own, std::move(section), at);
+    const Exprs all = components(whole, type.GetDerivedTypeSpec(), at);
+    SubroutineCall c{function, std::move(arguments)};
+    c.arguments.insert(c.arguments.end(), all.begin(), all.end());
+    c.elemental = rank > 0;
+    c.gives_record = true;
+    out.push_back({at, std::move(c)});
+    return all;
+  }
+
+  /// One with which no variable's name begins.
+  std::string new_name(const std::string& base) const {
+    const auto is_taken = [&](const std::string& name) {
+      const auto it = r_.variables.lower_bound(name);
+      return it != r_.variables.end() && it->first.starts_with(name);
+    };
+    std::string out = base;
+    for (int n = 1; is_taken(out); ++n) out = base + std::to_string(n);
+    return out;
+  }
+
+  std::map<std::string, ev::DynamicType> types_;
+  const Places& places_;
+  Routine& r_;
+  std::map<std::int64_t, Exprs> given_;  // by the numbers of calls
+};
+
+}  // namespace
+
+void put_record_calls(const fp::Block& all, const Places& places, Routine& routine) {
+  RecordFunctions functions;
+  walk(all, functions);
+  if (functions.types.empty()) return;
+  routine.body = RecordCalls(std::move(functions.types), places, routine).body(routine.body);
 }
 
 }  // namespace moonloop::fortran

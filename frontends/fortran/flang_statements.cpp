@@ -10,6 +10,7 @@
 #include "frontends/fortran/flang_parts.h"
 #include "frontends/fortran/flang_regions.h"
 #include "frontends/fortran/intrinsics.h"
+#include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
@@ -176,9 +177,7 @@ class Reader : private DirectiveReader {
               if (has_moved && x.value().typedCall) return keep("call");
               output(read_call(x.value(), s, source, at, moved_), at, out);
             },
-            [&](const Indirection<fp::GotoStmt>& x) {
-              out.push_back({at, Jump{x.value().v}});
-            },
+            [&](const Indirection<fp::GotoStmt>& x) { out.push_back({at, Jump{x.value().v}}); },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, left_by(around_, x.value().v, at)}});
             },
@@ -331,9 +330,15 @@ class Reader : private DirectiveReader {
   void block_construct(const fp::BlockConstruct& x, Body& out) {
     const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
     const std::size_t outer = routine_.defaults.size();
+    std::set<std::string> before;
+    for (const auto& [name, v] : routine_.variables) before.insert(name);
     read_block_declarations(std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source, scope_, places_,
                             routine_, bounds_of_blocks_);
-    Body inside = block(std::get<fp::Block>(x.t), at);
+    Body inside;
+    for (const auto& [name, v] : routine_.variables)  // each time it begins
+      if (v.allocatable && !before.contains(name))
+        inside.push_back({at, Assignment{var(kAllocated + name, at), Expr(BoolLit{false}, at)}});
+    append(block(std::get<fp::Block>(x.t), at), inside);
     set_defaults(routine_, outer, false, inside);
     append(std::move(inside), out);
   }
@@ -603,9 +608,31 @@ class Reader : private DirectiveReader {
       way = s.call.arguments.back() = new_variable("way", moonloop::Scalar::I32, at);
       for (SubroutineCall& other : s.call.otherwise) other.arguments.back() = way;
     }
-    out.push_back({at, std::move(s.call)});
+    put_call(std::move(s.call), std::move(s.conditional), at, out);
     for (Assignment& a : s.after) out.push_back({at, std::move(a)});
     if (way) out.push_back({at, jumps_by(way, s.labels, at)});
+  }
+
+  /// The call, without the arguments whose conditions do not hold.
+  void put_call(SubroutineCall c, std::vector<std::pair<std::size_t, Expr>> conditional,
+                const Span& at, Body& out) const {
+    if (conditional.empty()) return out.push_back({at, std::move(c)});
+    const auto [number, there] = conditional.back();
+    conditional.pop_back();
+    SubroutineCall without = c;
+    const auto own = routine_.variables.find(written_name(c.arguments.at(number)));
+    if (own != routine_.variables.end() && !own->second.dummy)
+      without.otherwise.clear();  // for Fortran, C's memory is there
+    without.arguments[number] = call(kAbsent, {}, at);
+    Choice x;
+    const auto arm = [&](const Expr& condition, SubroutineCall own) {
+      auto inner = std::make_shared<Body>();
+      put_call(std::move(own), conditional, at, *inner);
+      x.arms.push_back({condition, std::move(inner)});
+    };
+    arm(there, std::move(c));
+    arm(Expr(), std::move(without));
+    out.push_back({at, std::move(x)});
   }
 
   const sem::Scope& scope_;

@@ -4,6 +4,7 @@
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 #include "frontends/fortran/binding.h"
+#include "frontends/fortran/calls_in_fortran.h"
 #include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
@@ -13,39 +14,12 @@
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/stops.h"
 #include "frontends/fortran/texts.h"
+#include "frontends/fortran/unread.h"
 #include "frontends/fortran/uses.h"
 
 // Replaces calls within the input by the bodies of the routines that they call.
 namespace moonloop::fortran {
 namespace {
-
-/// Whether a call that stays one may read or change variables of modules.
-bool knows_variables(const SubroutineCall& c) {
-  if (c.changes || c.name.starts_with(kIntrinsic)) return false;
-  if (const Output* o = c.output.get()) return o->calls || !o->uses.empty() || !o->module.empty();
-  const Effects* e = c.effects.get();
-  return !e || !e->names.empty() || !e->changes.empty() || e->messages || e->follows || e->sets;
-}
-
-/// Whether statements of the body are calls that may do this.
-bool has_fortran(const Body& b) {
-  bool found = false;
-  each(b, [&](const Statement& s) {
-    const auto* c = std::get_if<SubroutineCall>(&s.what);
-    found = found || (c && knows_variables(*c));
-  });
-  return found;
-}
-
-/// The module that statements of the interface have to be in, and one of them.
-std::pair<std::string, Span> module_of_fortran(const Body& b) {
-  std::pair<std::string, Span> out;
-  each(b, [&](const Statement& s) {
-    const auto* c = std::get_if<SubroutineCall>(&s.what);
-    if (c && c->output && !c->output->module.empty()) out = {c->output->module, s.at};
-  });
-  return out;
-}
 
 void keep_call(Routine& r, const std::string& callee, const Span& at, const Diagnostic& why,
                bool inlined = false) {
@@ -68,6 +42,7 @@ class Calls {
     std::set<std::string> before;
     for (const auto& [name, v] : r_.variables) before.insert(name);
     r_.body = body(r_.body);
+    drop_unread(results_, r_);
     if (given_up_) drop_unused(before);
   }
 
@@ -317,7 +292,13 @@ class Calls {
     const bool known_to_c = f && f->by_address && !f->by_address->in_module;
     const bool other_way = !c.otherwise.empty() && !known_to_c;
     const bool submodule = !f && !c.output && bare_name(c.name) != c.name;  // of another file
+    if (c.gives_record && !inside)
+      fail("unsupported", at,
+           "the call of `{}`, which gives a derived type and stays a call, is not supported in "
+           "Fortran kernels",
+           bare_name(c.name));
     if ((submodule || (f && !inside)) && other_way) return subroutine(c.otherwise.front(), at, out);
+    if (c.gives_record) note_results(*f, c);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
     x.effects = c.effects;
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
@@ -333,6 +314,14 @@ class Calls {
       return;
     }
     outside(std::move(x), at, out);
+  }
+
+  /// The caller's variables for the components that a function gives.
+  void note_results(const Routine& f, const SubroutineCall& c) {
+    std::size_t count = 0;
+    for (const auto& [name, v] : f.variables)
+      if (v.gives && !v.host)
+        results_.insert(written_name(c.arguments.at(c.arguments.size() - ++count)));
   }
 
   /// The call in Fortran, which leaves scalars as they are that the callee does not change.
@@ -541,6 +530,7 @@ class Calls {
   const std::set<std::string>& outside_;
   bool given_up_ = false;           // a call stays that seemed to be one to replace
   std::set<std::string> assigned_;  // by earlier statements
+  std::set<std::string> results_;   // for components that functions give
 };
 
 class Inlining {
@@ -601,6 +591,7 @@ class Inlining {
       now(v.entry_of);
       now(v.lower_of);
       now(v.present_of);
+      now(v.memory_of);
       for (Bounds& b : v.bounds)
         for (Expr* e : {&b.lower, &b.upper})
           if (*e) *e = rename(*e, names);
@@ -744,7 +735,8 @@ class Inlining {
       if (!f) continue;
       const auto number = static_cast<std::size_t>(f - all_.data());
       if (state_[number] == State::Open) {
-        const bool alone = !f->function && f->host.empty() && name == bare_name(name);
+        const bool alone =
+            !f->function && !f->gives_record && f->host.empty() && name == bare_name(name);
         if (!alone && !f->by_address && !has_other_way(r.body, name))
           fail(
               "unsupported", at,

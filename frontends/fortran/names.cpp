@@ -88,7 +88,8 @@ const std::string& presence_of(const std::string& argument, const Routine& routi
 }
 
 bool is_ours(const Variable& v) {
-  return v.extent || !v.lower_of.empty() || !v.entry_of.empty() || !v.present_of.empty();
+  return v.extent || !v.lower_of.empty() || !v.entry_of.empty() || !v.present_of.empty() ||
+         !v.memory_of.empty();
 }
 
 std::string lower_name(const std::string& array, int axis) {
@@ -109,10 +110,11 @@ std::string outer_key(const Variable& v) {
   const FortranOuter& o = *v.outer;
   return fmt::format("{}|{}|{}{}{}", static_cast<int>(o.kind), o.module, o.name,
                      v.component ? v.component->path : "",
-                     v.extent              ? fmt::format("|size {}", v.axis)
-                     : !v.lower_of.empty() ? fmt::format("|lower {}", v.axis)
-                     : !v.entry_of.empty() ? "|entry"
-                                           : "");
+                     v.extent               ? fmt::format("|size {}", v.axis)
+                     : !v.lower_of.empty()  ? fmt::format("|lower {}", v.axis)
+                     : !v.entry_of.empty()  ? "|entry"
+                     : !v.memory_of.empty() ? "|memory"
+                                            : "");
 }
 
 const Variable* find_outer(const Routine& routine, const std::string& key) {
@@ -122,9 +124,7 @@ const Variable* find_outer(const Routine& routine, const std::string& key) {
 }
 
 bool may_change(const SubroutineCall& call, const Variable& outer) {
-  if (call.changes || !outer.outer || outer.constant || outer.extent || !outer.lower_of.empty() ||
-      !outer.entry_of.empty())
-    return false;
+  if (call.changes || !outer.outer || outer.constant || is_ours(outer)) return false;
   if (call.output && overlaps(call.output->accesses, outer_path(outer))) return true;
   if (call.output && !call.output->calls) return false;
   if (call.effects) return may_change(*call.effects, outer);

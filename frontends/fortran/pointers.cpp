@@ -387,9 +387,8 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
-      put(x, {{k.states[n]}, {}}, 0, to);
-    });
+    choose_where_possible(k, x.at, out,
+                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
   }
 
   /// The same in `depth` constructs around.
@@ -416,9 +415,28 @@ class Resolution {
   }
 
   void put_expressions(Statement& x, const State& s) const {
+    if (auto* c = std::get_if<SubroutineCall>(&x.what))
+      for (const std::size_t n : c->keeps_bounds) pass_pointer(c->arguments.at(n), s, x.at, *c);
     expressions(x, [&](Expr& e) {
       if (e) e = resolved(e, s, x.at);
     });
+  }
+
+  /// A pointer for one of the callee's, which gets the target, or nothing.
+  void pass_pointer(Expr& e, const State& s, const Span& at, SubroutineCall& in) const {
+    const auto* v = e.as<Var>();
+    if (!v || !pointers_.count(v->name)) return;
+    const auto it = s.find(v->name);
+    if (it == s.end() || !it->second.place) {
+      e = call(kAbsent, {}, at);
+      in.otherwise.clear();
+    } else if (const Exprs own = lower_bounds(it->second.place);
+               !std::equal(own.begin(), own.end(), it->second.lower.begin(), same)) {
+      fail("unsupported", at,
+           "`{}`, whose first subscripts are others than its target's, is not supported in Fortran "
+           "kernels as a pointer that is passed to one",
+           v->name);
+    }
   }
 
   /// `p => target`: the target with subscripts that stay as they are now.

@@ -32,6 +32,7 @@ Expr decided(const Nary& n, const Expr& e) {
 
 class Presence {
  public:
+  Presence() = default;
   Presence(const Routine& r, const std::map<std::string, bool>& given) {
     for (const auto& [name, there] : given) known_.emplace(presence_of(name, r), there);
   }
@@ -87,6 +88,8 @@ class Presence {
 };
 
 }  // namespace
+
+Body without_decided(const Body& body) { return Presence().body(body); }
 
 void settle_presence(Routine& routine, const std::map<std::string, bool>& given) {
   routine.body = Presence(routine, given).body(routine.body);

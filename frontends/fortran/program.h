@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -36,6 +37,7 @@ struct Variable {
   bool constant = false;              // a named constant, or never assigned after its initial value
   bool saved = false;                 // keeps its value from call to call
   bool result = false, host = false;  // of a function; of the routine around
+  bool gives = false;                 // a component of the record that a function gives
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;
@@ -50,6 +52,7 @@ struct Variable {
   // the argument whose value at the routine's start this is, and the one that may be there.
   bool extent = false;
   std::string lower_of, entry_of, present_of;
+  std::string memory_of;    // it says whether this allocatable or pointer has memory
   int axis = 0;             // of the first two, from 0
   std::string storage;      // in `equivalence`: the array, of one axis from 1, with its elements
   std::int64_t before = 0;  // and how many come before these
@@ -130,8 +133,10 @@ struct SubroutineCall {
   std::shared_ptr<const Output> output = {};  // see output.h
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
-  bool elemental = false;                  // for each element of the arguments that are arrays
-  std::vector<std::string> declared = {};  // types of what is passed and given, see procedures.h
+  bool elemental = false;                   // for each element of the arguments that are arrays
+  bool gives_record = false;                // of a function: its last arguments are the result's
+  std::set<std::size_t> keeps_bounds = {};  // arguments that have these of the pointers passed
+  std::vector<std::string> declared = {};   // types of what is passed and given, see procedures.h
   /// The same call by such a routine, where the callee turns out to be no kernel; or none.
   std::vector<SubroutineCall> otherwise = {};
   /// What the callee does to variables of modules; null: anything. See effects.h.
@@ -176,8 +181,9 @@ struct Routine {
   Span at;
   std::vector<std::string> arguments;  // of a function, its result last; then the extents
   bool function = false;
-  bool is_program = false;  // a main program
-  std::string host;         // the routine around, whose variables it may use
+  bool gives_record = false;  // a function whose result is its last arguments, the components
+  bool is_program = false;    // a main program
+  std::string host;           // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   mutable std::map<std::string, int> numbered;  // by stem: lower numbers are taken (fresh_name)
   /// Its own that are no variables of kernels, and why, which counts where it uses them.

@@ -66,6 +66,10 @@ inline constexpr const char* kMade = "made ";
 inline constexpr const char* kBound = "bound ";
 /// Whether a pointer, the argument, points to anything.
 inline constexpr const char* kAssociated = "associated";
+/// A component of the record that a function of the input gives: which one it is, from 0, the
+/// number of the call, the same for all its components, the number of the axes of the arrays to
+/// whose elements the function is applied, and the arguments. The reader makes statements of it.
+inline constexpr const char* kRecord = "record ";
 /// Where an optional argument is not given.
 inline constexpr const char* kAbsent = "absent";
 bool is_absent(const Expr& e);

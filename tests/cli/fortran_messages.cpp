@@ -56,6 +56,42 @@ end program
   CHECK_MESSAGE(has(fixed.out, "#pragma omp parallel for"), fixed.err);
 }
 
+TEST_CASE("fortran: directives of both kinds in a file that is read for its module") {
+  const Folder f;
+  f.write("sums.f90", R"(module sums
+  implicit none
+contains
+  subroutine add(n, x, s)
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(n)
+    real(8), intent(inout) :: s
+    integer :: i
+    !$omp parallel do reduction(-: s)
+    !$acc parallel loop reduction(+: s)
+    do i = 1, n
+      s = s + x(i)
+    end do
+  end subroutine
+end module
+)");
+  f.write("k.f90", R"(subroutine k(n, x, s)
+  use sums
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  real(8), intent(inout) :: s
+  call add(n, x, s)
+end subroutine
+)");
+  const Outcome c = tool("gen k.f90 --target openmp", f.str());
+  REQUIRE_MESSAGE(c.status == 0, c.err);
+  CHECK(has(c.out, "reduction(+:acc_i)"));
+  f.write("sums.f90", f.read("sums.f90") + "subroutine more(\n");
+  const Outcome wrong = tool("gen k.f90", f.str());
+  CHECK(wrong.status == 1);
+  CHECK_MESSAGE(has(wrong.err, "sums.f90:16:"), wrong.err);  // no name of a copy
+}
+
 TEST_CASE("fortran: what `reduction(-: s)` puts together is added up") {
   const Folder f;
   f.write("k.f90", R"(subroutine less(n, x, s, t)

@@ -236,3 +236,118 @@ end program
 )");
   same_program(f, {"apply", "swap", "pick", "last", "comp", "opt", "use_opt", "blocks", "crit"});
 }
+
+TEST_CASE("fortran interface: records that bundle pointers to arrays") {
+  const Folder f;
+  f.write("k.f90", R"(module bundles
+  implicit none
+  type inner
+    real(8), pointer :: w(:) => null()
+  end type
+  type bundle
+    integer :: n
+    real(8), pointer :: p(:) => null()
+    real(8), pointer :: s
+    integer, pointer :: k(:, :)
+    type(inner) :: i
+  end type
+contains
+  subroutine work(q)
+    type(bundle), intent(inout) :: q
+    integer :: i
+    do i = lbound(q%p, 1), ubound(q%p, 1)
+      q%p(i) = q%p(i) + q%s*i
+    end do
+    q%k(1, 2) = q%k(1, 2) + size(q%p) + q%n
+  end subroutine
+  subroutine top(n, x, k, s)
+    integer, intent(in) :: n
+    real(8), intent(inout), target :: x(0:n), s
+    integer, intent(inout), target :: k(3, 4)
+    type(bundle) :: q, r
+    q%n = n
+    q%p => x
+    q%s => s
+    q%k => k(:, 2:4)
+    call work(q)
+    r%n = q%n
+    r%s => q%s
+    r%k => q%k
+    r%p => x(1::2)
+    r%i%w => q%p
+    r%i%w(2) = 5
+    if (n > 4) r%s => x(0)
+    call work(r)
+  end subroutine
+  subroutine columns(n, m, x)
+    integer, intent(in) :: n, m
+    real(8), intent(inout), target :: x(n, m)
+    real(8), target :: s
+    integer, target :: k(3, 4)
+    type(bundle) :: q
+    integer :: j
+    k = 0
+    s = 2
+    q%s => s
+    q%k => k
+    q%n = n
+    do j = 1, m
+      q%p => x(:, j)
+      call work(q)
+    end do
+    x(1, 1) = x(1, 1) + k(1, 2)
+  end subroutine
+  subroutine parts(w, r)
+    type(bundle), intent(inout), target :: w
+    real(8), intent(inout) :: r
+    real(8), pointer :: a(:), b
+    a => w%p
+    b => w%s
+    r = r + sum(a) + b
+    a(1) = 5
+  end subroutine
+  subroutine bounds(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout), target :: x(n)
+    type(bundle) :: q
+    q%p(0:) => x
+    call work(q)
+  end subroutine
+  subroutine nothing(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout), target :: x(n)
+    type(bundle) :: q
+    q%p => x
+    call work(q)
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use bundles
+  implicit none
+  real(8), target :: x(0:5), y(4, 3), s
+  integer, target :: k(3, 4)
+  real(8) :: r
+  type(bundle) :: w
+  x = [1, 2, 3, 4, 5, 6]
+  s = 0.5d0
+  k = 1
+  call top(5, x, k, s)
+  print *, x, s, k
+  call top(3, x, k, s)
+  print *, x, s, k
+  y = 1
+  call columns(4, 3, y)
+  print *, y
+  w%p => x(2:4)
+  w%s => s
+  r = 1
+  call parts(w, r)
+  print *, r, x
+end program
+)");
+  same_program(f, {"top", "columns", "parts"});
+  const Outcome out = tool("show k.f90 --what imports", f.str());
+  CHECK(has(out.out, "whose first subscripts are others than its target's, is not supported"));
+  CHECK(has(out.out, "a pointer that points nowhere here, which is not supported"));
+}
