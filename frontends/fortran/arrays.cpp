@@ -308,19 +308,30 @@ void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
 void Expansion::elemental(SubroutineCall c, const Span& at, Body& out) {
   c.elemental = false;
   c.otherwise.clear();
+  c.own_axes.resize(c.arguments.size());
   Exprs numbers;
   std::vector<Range> ranges;
-  for (Expr& a : c.arguments) {
+  for (std::size_t n = 0; n < c.arguments.size(); ++n) {
+    Expr& a = c.arguments[n];
     if (is_text(a, r_))
       fail("unsupported", at,
            "the call of the elemental `{}` with texts and arrays is not supported in Fortran "
            "kernels",
            bare_name(c.name));
     a = prepared(a, true, out, at);
-    if (ranges.empty() && !axes_of(a, r_).empty()) ranges = over(axes_of(a, r_), numbers, at);
+    const std::vector<Axis> all = axes_of(a, r_);
+    const auto own = std::min(c.own_axes[n], all.size());
+    if (ranges.empty() && all.size() > own)
+      ranges = over({all.begin() + std::ptrdiff_t(own), all.end()}, numbers, at);
   }
-  for (Expr& a : c.arguments)
-    if (!axes_of(a, r_).empty()) a = element(a, numbers, r_);
+  for (std::size_t n = 0; n < c.arguments.size(); ++n) {
+    Expr& a = c.arguments[n];
+    if (axes_of(a, r_).size() <= c.own_axes[n]) continue;
+    Exprs places(c.own_axes[n]);  // an axis without a number stays
+    places.insert(places.end(), numbers.begin(), numbers.end());
+    a = element(a, places, r_);
+  }
+  c.own_axes.clear();
   Body one;
   one.push_back({at, std::move(c)});
   append(nest(ranges, std::move(one), at), out);

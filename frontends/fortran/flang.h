@@ -221,6 +221,10 @@ struct DefaultValue {
   int rank = 0;  // of the value: one alone is that of all elements
 };
 std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at);
+/// Adds how many axes each of a type's components has: its own, and the `around` ones of arrays that
+/// it is in.
+void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around,
+                        const Span& at, std::vector<std::size_t>& out);
 /// What an argument is that a call does not give; of a derived type one for each component.
 Exprs absent_argument(const sem::Symbol* callee, std::size_t number, const Span& at);
 /// The pieces of an assignment, one for each component.

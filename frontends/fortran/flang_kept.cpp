@@ -516,6 +516,9 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
     if (a && ev::IsVariable(*value)) check_memory(*value, at);
     const Exprs given = a ? to_arguments(*value, at) : absent_argument(callee, n, at);
+    x.own_axes.resize(x.arguments.size());
+    if (const auto* d = value ? as_derived(*value) : nullptr; d && d->GetType())
+      axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, x.own_axes);
     if (elsewhere && given.size() != 1 && a)
       unsupported(at,
                   fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));
@@ -532,6 +535,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
                                 x.name));
   if (!out.labels.empty()) x.arguments.emplace_back();  // says to which one to go
   x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
+  x.own_axes.resize(x.elemental ? x.arguments.size() : 0);
   return x;
 }
 

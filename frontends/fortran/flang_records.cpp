@@ -165,7 +165,8 @@ Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span
   return out;
 }
 
-/// How many axes each of the components has, and theirs, in the same order.
+}  // namespace
+
 void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around, const Span& at,
                         std::vector<std::size_t>& out) {
   for (const sem::Symbol* c : components_of(type, at)) {
@@ -177,6 +178,8 @@ void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around, co
       out.push_back(axes);
   }
 }
+
+namespace {
 
 /// How many elements `place` has along an axis of its variable.
 Expr elements_along(const Expr& place, std::size_t axis) {

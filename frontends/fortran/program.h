@@ -134,6 +134,7 @@ struct SubroutineCall {
   /// Of a routine of the input that is a kernel of its own: which arguments it may change.
   std::shared_ptr<const std::vector<bool>> changes = {};
   bool elemental = false;                   // for each element of the arguments that are arrays
+  std::vector<std::size_t> own_axes = {};   // then, of each argument: the first ones, which stay
   bool gives_record = false;                // of a function: its last arguments are the result's
   std::set<std::size_t> keeps_bounds = {};  // arguments that have these of the pointers passed
   std::vector<std::string> declared = {};   // types of what is passed and given, see procedures.h

@@ -556,3 +556,63 @@ end subroutine
   CHECK_MESSAGE(r.status == 0, r.err);
   CHECK_MESSAGE(r.out.find("box_of") == std::string::npos, r.out);
 }
+
+TEST_CASE("fortran: elemental routines of records whose components are arrays") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  type inner
+    real(8) :: w(2, 2)
+  end type
+  type s
+    real(8) :: x
+    real(8) :: w(3)
+    type(inner) :: i(2)
+    integer :: k
+  end type
+contains
+  elemental subroutine step(a, b, f)
+    type(s), intent(inout) :: a
+    type(s), intent(in) :: b
+    real(8), intent(in) :: f
+    a%w = a%w + f*b%w
+    a%x = a%w(1) + b%w(3)
+    a%i(2)%w(1, 2) = a%i(1)%w(2, 1) + f
+    a%k = a%k + 1
+  end subroutine
+  subroutine steps(n, a, b, f)
+    integer, intent(in) :: n
+    type(s), intent(inout) :: a(n)
+    type(s), intent(in) :: b(n)
+    real(8), intent(in) :: f(n)
+    call step(a, b, f)
+    call step(a(1:n:2), b(1), 2d0)
+    call step(a(2), b(n), f(1))
+  end subroutine
+  subroutine plane(n, a, b)
+    integer, intent(in) :: n
+    type(s), intent(inout) :: a(n, 2)
+    type(s), intent(in) :: b(n)
+    call step(a(:, 2), b, 3d0)
+    call step(a, b(2), 1d0)
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use m
+  implicit none
+  type(s) :: a(5), b(5), c(5, 2)
+  integer :: i
+  do i = 1, 5
+    a(i) = s(i, [1d0*i, 2d0, 3d0*i], [inner(1d0*i), inner(2d0)], i)
+    b(i) = s(2*i, [2d0, 1d0*i, 4d0], [inner(3d0), inner(4d0*i)], -i)
+  end do
+  call steps(5, a, b, [1d0, 2d0, 3d0, 4d0, 5d0])
+  print *, a
+  c(:, 1) = a; c(:, 2) = b
+  call plane(5, c, b)
+  print *, c
+end program
+)");
+  same_program(f, {"steps", "plane"});
+}
