@@ -171,6 +171,9 @@ void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// Whether a variable of the routine's own has memory, which statements that give and take it say;
 /// null for others. See memory_flags.h.
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at);
+/// Whether an allocatable or a pointer that is a component of an argument has memory, see
+/// memory_flags.h; null for others.
+Expr component_has_memory(const SomeExpr& of, const Span& at);
 /// Whether the argument of this number, allocatable or a pointer, has memory, which counts where
 /// the callee's is optional and none of these; null where it does not.
 Expr whether_there(const SomeExpr& argument, const sem::Symbol* callee, std::size_t number,
@@ -185,9 +188,6 @@ void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routi
 /// The components of a new variable `name` of the routine's own, of this derived type and shape.
 void read_record(const std::string& name, const ev::DynamicType& type, std::vector<Bounds> bounds,
                  const Span& at, const Places& places, Routine& routine);
-/// Makes statements, before those that have them, of the calls of functions that give records, of
-/// which `all` are the routine's own. Fails `unsupported` for those in `where` and `forall`.
-void put_record_calls(const fp::Block& all, const Places& places, Routine& routine);
 /// `integer` and so on.
 std::string name_of(TypeCategory category);
 /// The type of numbers; nothing for others.
@@ -212,23 +212,6 @@ Expr to_expr(const SomeExpr& e, const Span& at);
 Exprs to_arguments(const SomeExpr& e, const Span& at);
 /// The expression of a derived type that `e` is; null for others.
 const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e);
-/// Its components' values, or places.
-Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at);
-/// The values that a constant of a derived type gives the components, and theirs, of a record; of
-/// an array of records each is an array of all.
-struct DefaultValue {
-  Expr value;
-  int rank = 0;  // of the value: one alone is that of all elements
-};
-std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at);
-/// Adds how many axes each of a type's components has: its own, and the `around` ones of arrays that
-/// it is in.
-void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around,
-                        const Span& at, std::vector<std::size_t>& out);
-/// What an argument is that a call does not give; of a derived type one for each component.
-Exprs absent_argument(const sem::Symbol* callee, std::size_t number, const Span& at);
-/// The pieces of an assignment, one for each component.
-std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.

@@ -1,5 +1,6 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_boxes.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"

@@ -3,6 +3,7 @@
 #include "core/base/half.h"
 #include "core/model/external.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
@@ -639,6 +640,7 @@ class Converter {
         return Expr(Compare{CompareOp::Ne, var(s->name().ToString(), at_), lit(0)}, at_);
       const SomeExpr* target = alone ? nullptr : arguments[1]->UnwrapExpr();
       if (!of || (!alone && !target)) unsupported("this form of `associated`");
+      if (const Expr e = alone ? component_has_memory(*of, at_) : Expr()) return e;
       Exprs asked{to_arguments(*of, at_).at(0)};
       if (target) asked.push_back(to_arguments(*target, at_).at(0));
       return call(kAssociated, std::move(asked), at_);

@@ -1,5 +1,6 @@
 #include "frontends/fortran/flang_arguments.h"
 #include "frontends/fortran/flang_moved.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/procedures.h"
 

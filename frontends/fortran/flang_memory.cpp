@@ -8,6 +8,7 @@
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/sizes.h"
+#include "frontends/fortran/uses.h"
 
 // Memory that statements give to variables, and pointers.
 namespace moonloop::fortran {
@@ -146,10 +147,33 @@ void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routin
   for (const fp::StatOrErrmsg& o : options) succeeds(o, at, out);
 }
 
+namespace {
+
+/// Whether the variable, or component of one, has memory, see memory_flags.h; null for others than
+/// allocatable ones and pointers as a whole.
+Expr has_memory(const SomeExpr& of, const Span& at) {
+  const sem::Symbol* last = ev::UnwrapWholeSymbolOrComponentDataRef(of);
+  if (!last || !sem::IsAllocatableOrPointer(last->GetUltimate()) || as_derived(of)) return Expr();
+  Expr place = to_arguments(of, at).at(0);
+  if (const auto* test = place.as<Compare>()) place = test->left;  // a logical one
+  const auto* v = place.as<Var>();
+  if (!v) return Expr();
+  return Expr(Compare{CompareOp::Gt, var(kMemory + v->name, at), lit(0)}, at);
+}
+
+}  // namespace
+
+Expr component_has_memory(const SomeExpr& of, const Span& at) {
+  const sem::Symbol* base = ev::GetFirstSymbol(of);
+  if (!base || ev::UnwrapWholeSymbolDataRef(of) || !sem::IsDummy(base->GetUltimate()))
+    return Expr();
+  return has_memory(of, at);
+}
+
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
   const SomeExpr* of = !arguments.empty() && arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
   const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
-  if (!symbol) return Expr();
+  if (!symbol) return of ? component_has_memory(*of, at) : Expr();
   const sem::Symbol& s = symbol->GetUltimate();
   const auto kind = s.owner().kind();
   const bool own = kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct;
@@ -163,14 +187,7 @@ Expr whether_there(const SomeExpr& argument, const sem::Symbol* callee, std::siz
   const sem::Symbol* dummy = d && number < d->dummyArgs().size() ? d->dummyArgs()[number] : nullptr;
   if (!dummy || !dummy->attrs().test(sem::Attr::OPTIONAL) || sem::IsAllocatableOrPointer(*dummy))
     return Expr();
-  const sem::Symbol* last = ev::UnwrapWholeSymbolOrComponentDataRef(argument);
-  if (!last || !sem::IsAllocatableOrPointer(last->GetUltimate()) || as_derived(argument))
-    return Expr();
-  Expr place = to_arguments(argument, at).at(0);
-  if (const auto* test = place.as<Compare>()) place = test->left;  // a logical one
-  const auto* v = place.as<Var>();
-  if (!v) return Expr();
-  return Expr(Compare{CompareOp::Gt, var(kMemory + v->name, at), lit(0)}, at);
+  return has_memory(argument, at);
 }
 
 void check_there(const ev::ActualArguments& arguments, const sem::Symbol* function,

@@ -11,6 +11,7 @@
 #include "frontends/fortran/directive_text.h"
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang_effects.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"

@@ -1,3 +1,5 @@
+#include "frontends/fortran/flang_records.h"
+
 #include <algorithm>
 #include <atomic>
 #include <set>

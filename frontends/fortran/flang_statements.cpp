@@ -8,6 +8,7 @@
 #include "frontends/fortran/flang_formats.h"
 #include "frontends/fortran/flang_moved.h"
 #include "frontends/fortran/flang_parts.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/flang_regions.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/memory_flags.h"

@@ -387,8 +387,9 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out,
-                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
+    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
+      put(x, {{k.states[n]}, {}}, 0, to);
+    });
   }
 
   /// The same in `depth` constructs around.
@@ -415,8 +416,11 @@ class Resolution {
   }
 
   void put_expressions(Statement& x, const State& s) const {
-    if (auto* c = std::get_if<SubroutineCall>(&x.what))
+    if (auto* c = std::get_if<SubroutineCall>(&x.what)) {
       for (const std::size_t n : c->keeps_bounds) pass_pointer(c->arguments.at(n), s, x.at, *c);
+      if (c->gives_record)
+        for (const Expr& a : c->arguments) check_bounds(a, s, x.at);
+    }
     expressions(x, [&](Expr& e) {
       if (e) e = resolved(e, s, x.at);
     });
@@ -430,13 +434,21 @@ class Resolution {
     if (it == s.end() || !it->second.place) {
       e = call(kAbsent, {}, at);
       in.otherwise.clear();
-    } else if (const Exprs own = lower_bounds(it->second.place);
-               !std::equal(own.begin(), own.end(), it->second.lower.begin(), same)) {
+    } else {
+      check_bounds(e, s, at);
+    }
+  }
+  /// What gets a pointer may be a pointer, too, with the bounds of that one.
+  void check_bounds(const Expr& e, const State& s, const Span& at) const {
+    const auto* v = e.as<Var>();
+    const auto it = v && pointers_.count(v->name) ? s.find(v->name) : s.end();
+    if (it == s.end() || !it->second.place) return;
+    const Exprs own = lower_bounds(it->second.place);
+    if (!std::equal(own.begin(), own.end(), it->second.lower.begin(), same))
       fail("unsupported", at,
            "`{}`, whose first subscripts are others than its target's, is not supported in Fortran "
            "kernels as a pointer that is passed to one",
            v->name);
-    }
   }
 
   /// `p => target`: the target with subscripts that stay as they are now.
@@ -595,6 +607,8 @@ class Resolution {
         return call(kValues, std::move(all), e.at());
       }
     }
+    if (!called(e, kFunction).empty() || !called(e, kArrayFunction).empty())
+      for (const Expr& a : c->args) check_bounds(a, s, at);
     return map_children(e, [&](const Expr& x) { return x ? resolved(x, s, at) : x; });
   }
 

@@ -272,3 +272,66 @@ end program
 )");
   same_program(f, {"add", "twice"});
 }
+
+TEST_CASE("fortran interface: whether components of arguments have memory") {
+  const Folder f;
+  f.write("k.f90", R"(module im
+  implicit none
+  type cell
+    real(8), allocatable :: a(:)
+    real(8), pointer :: p(:) => null()
+    integer :: n = 0
+  end type
+contains
+  subroutine fill(c, v)
+    type(cell), intent(inout) :: c
+    real(8), intent(in) :: v
+    integer :: i
+    if (allocated(c%a)) then
+      do i = 1, size(c%a)
+        c%a(i) = v*i
+      end do
+      c%n = c%n + 1
+    end if
+    if (c%n > 99) print *, 'many'
+    if (associated(c%p)) then
+      c%p = c%p + v
+      c%n = c%n + 10
+    end if
+  end subroutine
+  subroutine by_fill(c, v)
+    type(cell), intent(inout) :: c
+    real(8), intent(in) :: v
+    call fill(c, 2*v)
+    if (.not. allocated(c%a)) c%n = c%n + 1000
+  end subroutine
+  subroutine init(c, n)
+    type(cell), intent(inout) :: c
+    integer, intent(in) :: n
+    if (.not. allocated(c%a)) allocate(c%a(n))
+    c%a = 1
+    c%n = n
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use im
+  implicit none
+  type(cell) :: c
+  real(8), target :: t(3) = [1, 2, 3]
+  call fill(c, 2d0)
+  call by_fill(c, 2d0)
+  print *, c%n
+  call init(c, 4)
+  call fill(c, 3d0)
+  print *, c%n, c%a
+  c%p => t
+  call fill(c, 5d0)
+  call by_fill(c, 1d0)
+  print *, c%n, c%a, t
+end program
+)");
+  same_program(f, {"fill"});
+  same_program(f, {"fill", "by_fill"});
+  same_program(f, {"by_fill"});
+}

@@ -351,3 +351,32 @@ end program
   CHECK(has(out.out, "whose first subscripts are others than its target's, is not supported"));
   CHECK(has(out.out, "a pointer that points nowhere here, which is not supported"));
 }
+
+TEST_CASE("fortran: a function may not get a pointer whose first subscripts are of its own") {
+  const Folder f;
+  const auto says = [&](const std::string& statement) {
+    f.write("k.f90", R"(module m
+  implicit none
+contains
+  real(8) function total(p)
+    real(8), pointer, intent(in) :: p(:)
+    total = lbound(p, 1)*1000 + sum(p)
+  end function
+  subroutine work(n, x, r)
+    integer, intent(in) :: n
+    real(8), target, intent(in) :: x(n)
+    real(8), intent(out) :: r
+    real(8), pointer :: q(:)
+    )" + statement + R"(
+    r = total(q)
+  end subroutine
+end module
+)");
+    return tool("gen k.f90 --kernel work --target c", f.str());
+  };
+  const Outcome refused = says("q(5:) => x");
+  CHECK(refused.status == 1);
+  CHECK(has(refused.err, "k.f90:14:5: error: `q`, whose first subscripts are others than its "));
+  CHECK(says("q => x").status == 0);
+  CHECK(says("q => x(2:n)").status == 0);
+}

@@ -580,38 +580,54 @@ contains
     a%i(2)%w(1, 2) = a%i(1)%w(2, 1) + f
     a%k = a%k + 1
   end subroutine
-  subroutine steps(n, a, b, f)
+  subroutine steps(n, x, f, r)
     integer, intent(in) :: n
-    type(s), intent(inout) :: a(n)
-    type(s), intent(in) :: b(n)
-    real(8), intent(in) :: f(n)
+    real(8), intent(in) :: x(n), f(n)
+    real(8), intent(out) :: r(12, n)
+    type(s) :: a(n), b(n)
+    integer :: i
+    do i = 1, n
+      a(i) = s(x(i), [x(i), 2d0, 3*x(i)], [inner(x(i)), inner(2d0)], i)
+      b(i) = s(2*x(i), [2d0, 1d0*i, 4d0], [inner(3d0), inner(4*x(i))], -i)
+    end do
     call step(a, b, f)
     call step(a(1:n:2), b(1), 2d0)
     call step(a(2), b(n), f(1))
+    do i = 1, n
+      r(:, i) = [a(i)%x, a(i)%w, a(i)%i(1)%w(:, 2), a(i)%i(2)%w(1, :), a(i)%i(2)%w(2, :), &
+                 1d0*a(i)%k, sum(b(i)%w)]
+    end do
   end subroutine
-  subroutine plane(n, a, b)
+  subroutine plane(n, x, r)
     integer, intent(in) :: n
-    type(s), intent(inout) :: a(n, 2)
-    type(s), intent(in) :: b(n)
+    real(8), intent(in) :: x(n)
+    real(8), intent(out) :: r(4, n, 2)
+    type(s) :: a(n, 2), b(n)
+    integer :: i, j
+    do j = 1, 2
+      do i = 1, n
+        a(i, j) = s(x(i), [1d0*i, 1d0*j, x(i)], [inner(x(i)), inner(2d0*j)], i + j)
+        b(i) = s(2*x(i), [2d0, 1d0*i, 4d0], [inner(3d0), inner(4*x(i))], -i)
+      end do
+    end do
     call step(a(:, 2), b, 3d0)
     call step(a, b(2), 1d0)
+    do j = 1, 2
+      do i = 1, n
+        r(:, i, j) = [a(i, j)%x, a(i, j)%w(3), a(i, j)%i(2)%w(1, 2), 1d0*a(i, j)%k]
+      end do
+    end do
   end subroutine
 end module
 )");
   f.write("main.f90", R"(program main
   use m
   implicit none
-  type(s) :: a(5), b(5), c(5, 2)
-  integer :: i
-  do i = 1, 5
-    a(i) = s(i, [1d0*i, 2d0, 3d0*i], [inner(1d0*i), inner(2d0)], i)
-    b(i) = s(2*i, [2d0, 1d0*i, 4d0], [inner(3d0), inner(4d0*i)], -i)
-  end do
-  call steps(5, a, b, [1d0, 2d0, 3d0, 4d0, 5d0])
-  print *, a
-  c(:, 1) = a; c(:, 2) = b
-  call plane(5, c, b)
-  print *, c
+  real(8) :: x(5) = [1, 2, 3, 4, 5], r(12, 5), t(4, 5, 2)
+  call steps(5, x, [1d0, 2d0, 3d0, 4d0, 5d0], r)
+  print *, r
+  call plane(5, x, t)
+  print *, t
 end program
 )");
   same_program(f, {"steps", "plane"});

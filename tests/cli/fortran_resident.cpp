@@ -119,7 +119,7 @@ TEST_CASE("resident: what names no array is refused at its place") {
   CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err,
             "fields.f90:3:24: error: the module `fields` declares no `vv`"));
   f.write("v.inc", "!$moonloop resident: u, vv\n");
-  f.write("fields.f90", std::string(kFields).replace(17, 0, "include 'v.inc'\n"));
+  f.write("fields.f90", std::string(kFields).insert(14, "include 'v.inc'\n"));
   CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err,
             "v.inc:1:25: error: the module `fields` declares no `vv`"));
   fields.replace(fields.find("resident: vv, g%t"), 17, "update");

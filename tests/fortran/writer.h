@@ -513,14 +513,21 @@ end subroutine
     line(depth + 1, "integer :: o");
     if (keeps) line(depth + 1, "integer, save :: seen = 2, last(2) = [5, 1]");
     if (defaults) line(depth + 1, "type(mark) :: one, pair(2)");
+    const bool lacks = !state_ && !directed_ && chance(40);
+    if (lacks) line(depth + 1, "real(8), allocatable :: zz(:)");
     line(depth + 1, "t = " + one_of({"0.75d0", "u", "0.5d0*x(" + index() + ")"}));
     line(depth + 1, "do o = 1, 3");
     line(depth + 2, "ww(o) = t + o/8d0");
     line(depth + 1, "end do");
+    if (lacks) {
+      line(depth + 1, "if (x(" + index() + ") > u) allocate (zz(3), source=0.375d0)");
+      line(depth + 1, one_of({"call touch(ww, zz)", "call touch(ww, w=zz, g=t)"}));
+    }
     if (keeps) line(depth + 1, "seen = mod(seen + last(2), 9); last = [last(2), seen]");
     if (defaults) {
       line(depth + 1, one_of({"one%x = 0.5d0*one%x + pair(2)%x", "call renew(one)",
-                              "pair(1)%k = one%k + pair(2)%k(2)", "call renew(pair(2))"}));
+                              "pair(1)%k = one%k + pair(2)%k(2)", "call renew(pair(2))",
+                              "one = grown(pair(2), m)", "pair(2) = grown(grown(one, c), 2)"}));
       if (chance(50)) line(depth + 1, "if (x(" + index() + ") > u) call renew(one)");
     }
     body(1 + pick(2), depth + 1);

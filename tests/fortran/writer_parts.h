@@ -58,6 +58,13 @@ inline constexpr const char* kContained = R"(  subroutine lift(c, e, v)
     type(mark), intent(out) :: c
     c%k(1) = c%k(2) + m
   end subroutine
+  type(mark) function grown(c, e)
+    type(mark), intent(in) :: c
+    integer, intent(in) :: e
+    grown%x = 0.5d0*c%x + e/8d0
+    if (e > 4) return
+    grown%k(1) = mod(abs(c%k(2) + e), 7)
+  end function
   subroutine maybe(c, d, e, v)
     type(cell), intent(inout), optional :: c, d(:)
     integer, value, optional :: e
