@@ -587,8 +587,10 @@ contains
     type(s) :: a(n), b(n)
     integer :: i
     do i = 1, n
-      a(i) = s(x(i), [x(i), 2d0, 3*x(i)], [inner(x(i)), inner(2d0)], i)
-      b(i) = s(2*x(i), [2d0, 1d0*i, 4d0], [inner(3d0), inner(4*x(i))], -i)
+      a(i)%x = x(i); a(i)%w = [x(i), 2d0, 3*x(i)]; a(i)%k = i
+      a(i)%i(1)%w = x(i); a(i)%i(2)%w = 2
+      b(i)%x = 2*x(i); b(i)%w = [2d0, 1d0*i, 4d0]; b(i)%k = -i
+      b(i)%i(1)%w = 3; b(i)%i(2)%w = 4*x(i)
     end do
     call step(a, b, f)
     call step(a(1:n:2), b(1), 2d0)
@@ -606,8 +608,10 @@ contains
     integer :: i, j
     do j = 1, 2
       do i = 1, n
-        a(i, j) = s(x(i), [1d0*i, 1d0*j, x(i)], [inner(x(i)), inner(2d0*j)], i + j)
-        b(i) = s(2*x(i), [2d0, 1d0*i, 4d0], [inner(3d0), inner(4*x(i))], -i)
+        a(i, j)%x = x(i); a(i, j)%w = [1d0*i, 1d0*j, x(i)]; a(i, j)%k = i + j
+        a(i, j)%i(1)%w = x(i); a(i, j)%i(2)%w = 2*j
+        b(i)%x = 2*x(i); b(i)%w = [2d0, 1d0*i, 4d0]; b(i)%k = -i
+        b(i)%i(1)%w = 3; b(i)%i(2)%w = 4*x(i)
       end do
     end do
     call step(a(:, 2), b, 3d0)

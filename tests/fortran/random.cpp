@@ -397,7 +397,7 @@ TEST_CASE("fortran: loops that jumps make end as soon as their iterations do not
       const std::size_t line = code.rfind('\n', at) + 1;
       const std::string indent = "\n" + code.substr(line, code.find_first_not_of(' ', line) - line);
       const std::string body = code.substr(at, code.find(indent + "}\n", at) - at);
-      CHECK(body.find(indent + "    break;\n") != std::string::npos);
+      CHECK(body.find(indent + "    break;") != std::string::npos);
     }
   }
 }
