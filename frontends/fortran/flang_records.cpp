@@ -172,6 +172,7 @@ Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span
 void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around, const Span& at,
                         std::vector<std::size_t>& out) {
   for (const sem::Symbol* c : components_of(type, at)) {
+    if (leads_back(*c)) continue;  // as in components()
     const auto axes = around + static_cast<std::size_t>(c->Rank()) + (is_text(*c) ? 1 : 0);
     const auto t = ev::DynamicType::From(*c);
     if (t && t->category() == TypeCategory::Derived)

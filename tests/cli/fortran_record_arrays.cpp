@@ -636,3 +636,53 @@ end program
 )");
   same_program(f, {"steps", "plane"});
 }
+
+TEST_CASE("fortran: a record of a list is passed on, without what leads to the next one") {
+  const Folder f;
+  f.write("k.f90", R"(module lists
+  implicit none
+  type node
+    real(8) :: x
+    real(8) :: w(2)
+    type(node), pointer :: next => null()
+  end type
+contains
+  subroutine scale(a, f)
+    type(node), intent(inout) :: a
+    real(8), intent(in) :: f
+    a%x = a%x*f
+    a%w = a%w + f
+  end subroutine
+  real(8) function norm(a)
+    type(node), intent(in) :: a
+    norm = a%x + sum(a%w)
+  end function
+  elemental subroutine shift(a, f)
+    type(node), intent(inout) :: a
+    real(8), intent(in) :: f
+    a%x = a%x + f
+  end subroutine
+  subroutine work(a, f, r)
+    type(node), intent(inout) :: a
+    real(8), intent(in) :: f
+    real(8), intent(out) :: r
+    call scale(a, f)
+    call shift(a, 0.5d0)
+    a%x = a%x + 1
+    r = norm(a)
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use lists
+  implicit none
+  type(node) :: a
+  real(8) :: r
+  a%x = 2; a%w = 3
+  call work(a, 2d0, r)
+  print *, a%x, a%w, r, associated(a%next)
+end program
+)");
+  same_program(f, {"work"});
+  same_program(f, {"scale", "norm", "work"});
+}
