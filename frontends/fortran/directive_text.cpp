@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "core/base/diagnostic.h"
-#include "frontends/fortran/project.h"
+#include "frontends/fortran/modules.h"
 
 namespace moonloop::fortran {
 namespace {
@@ -246,11 +246,7 @@ std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::strin
              }) != text.end();
     };
     if (!has("$omp")) continue;
-    FortranOptions own = how;
-    own.fixed_form.reset();
-    if (how.project)
-      if (const FortranProject::File* file = how.project->find(path)) own = file->options();
-    const bool fixed = is_fixed_form(path, own);
+    const bool fixed = is_fixed_form(path, options_elsewhere(path, how));
     const Source* source = add_source(path, text);
     const std::string readable = readable_directives(*source, fixed).text;
     if (readable == text) continue;

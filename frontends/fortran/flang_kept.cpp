@@ -505,6 +505,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
   // Fails where addresses are not enough.
   const bool elsewhere = is_in_another_file(*callee, at);
   if (sem::IsDummy(*callee)) x = {kThrough, {procedure_in(var(x.name, at), at)}};
+  const bool each = callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
   std::size_t number = 0;
   for (const auto& a : ref.arguments()) {
     const std::size_t n = number++;
@@ -518,7 +519,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
     if (a && ev::IsVariable(*value)) check_memory(*value, at);
     const Exprs given = a ? to_arguments(*value, at) : absent_argument(callee, n, at);
     x.own_axes.resize(x.arguments.size());
-    if (const auto* d = value ? as_derived(*value) : nullptr; d && d->GetType())
+    if (const auto* d = each && value ? as_derived(*value) : nullptr; d && d->GetType())
       axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, x.own_axes);
     if (elsewhere && given.size() != 1 && a)
       unsupported(at,
@@ -535,7 +536,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
                                 "memory and are optional there",
                                 x.name));
   if (!out.labels.empty()) x.arguments.emplace_back();  // says to which one to go
-  x.elemental = x.elemental && callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
+  x.elemental = x.elemental && each;
   x.own_axes.resize(x.elemental ? x.arguments.size() : 0);
   return x;
 }

@@ -67,6 +67,7 @@ void read_names(std::string_view text, ResidencyLine& line) {
     text.remove_prefix(1);
     const std::size_t comma = std::min(text.find(','), text.size());
     const std::string_view one = trimmed(text.substr(0, comma));
+    if (one.empty()) refuse(line.at, "an array's name is missing");
     std::string name = small(one);
     std::erase_if(name, [](char c) { return c == ' ' || c == '\t'; });
     if (!is_name(name)) refuse(line.at, fmt::format("`{}` is not an array's name", one));

@@ -109,7 +109,8 @@ TEST_CASE("resident: what names no array is refused at its place") {
   says("!$moonloop resident", "`resident` names no array");
   says("!$moonloop resident a", "`a` is not what may stand here");
   says("!$moonloop resident: a, 2", "`2` is not an array's name");
-  says("!$moonloop resident: a,", "`` is not an array's name");
+  says("!$moonloop resident: a,", "relax.f90:7:4: error: an array's name is missing");
+  says("!$moonloop resident: a,, w", "an array's name is missing");
   f.write("relax.f90", std::string("!$moonloop resident: a\n\n") + kRelax);
   CHECK(has(tool("gen relax.f90 --target cuda", f.str()).err,
             "`resident` is neither in a routine nor among a module's declarations"));
