@@ -263,6 +263,12 @@ class Printer {
             return Text{fmt::format("address({}[{}])", at_least((*a)[0], kAtom),
                                     list({a->begin() + 1, a->end()})),
                         kAtom};
+          if (x.name == "@" && x.args.size() == 2)
+            return Text{at_least(x.args[0], kMul) + " @ " + at_least(x.args[1], kUnary), kMul};
+          if (x.name.back() == '=')  // of a function of arrays
+            return Text{x.args.size() == 1 ? x.name + at_least(x.args[0], kTernary)
+                                           : x.name + "(" + list(x.args) + ")",
+                        kTernary};
           return Text{tagged(x.name, x.tag.str()) + "(" + list(x.args) + ")", kAtom};
         },
         [&](const Reduce& x) {

@@ -92,7 +92,7 @@ enum Binding {
 };
 
 struct Operator {
-  enum class Kind { Nary, Minus, Binary, Compare } kind;
+  enum class Kind { Nary, Minus, Binary, Compare, Product } kind;
   int level;
   NaryOp nary = NaryOp::Add;
   BinaryOp binary = BinaryOp::Div;
@@ -116,6 +116,7 @@ std::optional<Operator> operator_at(const Token& t) {
                               {"/", {K::Binary, kBindsMul, {}, BinaryOp::Div}},
                               {"//", {K::Binary, kBindsMul, {}, BinaryOp::FloorDiv}},
                               {"%", {K::Binary, kBindsMul, {}, BinaryOp::Mod}},
+                              {"@", {K::Product, kBindsMul}},
                               {"<<", {K::Binary, kBindsShift, {}, BinaryOp::Shl}},
                               {">>", {K::Binary, kBindsShift, {}, BinaryOp::Shr}},
                               {"==", {K::Compare, kBindsCompare, {}, {}, CompareOp::Eq}},
@@ -231,6 +232,13 @@ class Parser {
           break;
         }
         case Operator::Kind::Compare: left = comparison(std::move(left)); break;
+        case Operator::Kind::Product: {  // of matrices, a function of arrays
+          in_.next();
+          Part right = operand(op->level);
+          const Span at = join(left.e.at(), right.e.at());
+          left = made(Call{"@", {left.e, right.e}, {}}, at, std::max(left.height, right.height));
+          break;
+        }
       }
     }
   }
@@ -484,7 +492,7 @@ class Parser {
     }
     Exprs args;
     int height = 0;
-    const Span close = arguments(args, height);
+    const Span close = arguments(args, height, parse_reduce_op(name.text).has_value());
     const Span at = join(name.at, close);
     if (tag.empty() && name.text == "if") {
       if (args.size() != 3)
@@ -497,9 +505,15 @@ class Parser {
     return made(Call{name.text, std::move(args), tag}, at, height);
   }
 
-  /// Arguments up to the closing parenthesis, whose place is returned.
-  Span arguments(Exprs& args, int& height) {
+  /// Arguments up to the closing parenthesis, whose place is returned. `of_axes`: `axis=(0, 1)` and
+  /// `keepdims=True` may be among them, as calls of `axis=` and `keepdims=`.
+  Span arguments(Exprs& args, int& height, bool of_axes = false) {
     while (!in_.at(")")) {
+      if (of_axes && in_.at("=", 1) && (in_.at("axis") || in_.at("keepdims"))) {
+        args.push_back(axes());
+        if (!in_.accept(",")) break;
+        continue;
+      }
       if (in_.peek().kind == Tok::Name && in_.at("=", 1))
         fail("unsupported", in_.peek().at,
              "found the argument `{}=`; arguments have no names here, only an order",
@@ -516,6 +530,20 @@ class Parser {
       if (!in_.accept(",")) break;
     }
     return in_.expect(")", "to close the argument list").at;
+  }
+
+  /// `axis=1`, `axis=(0, 1)`, `keepdims=True`.
+  Expr axes() {
+    const Token name = in_.next();
+    in_.next();
+    Exprs values;
+    const bool several = in_.at("(");
+    if (several) in_.next();
+    do values.push_back(ternary().e);
+    while (several && in_.accept(",") && !in_.at(")"));
+    Span end = values.back().at();
+    if (several) end = in_.expect(")", "to close the axes").at;
+    return Expr(Call{name.text + "=", std::move(values), {}}, join(name.at, end));
   }
 
   /// `[i, j]: a[i, j, k]`.
@@ -545,7 +573,11 @@ class Parser {
   /// inames.
   bool starts_inames(ReduceOp op) const {
     const bool function_too = op == ReduceOp::Min || op == ReduceOp::Max;
-    if (in_.peek().kind == Tok::Name) return !function_too && in_.at(",", 1);
+    // `sum(a, axis=1)` is of an array.
+    const auto ends = [&](std::size_t comma) {
+      return in_.at(",", comma) && !in_.at("=", comma + 2);
+    };
+    if (in_.peek().kind == Tok::Name) return !function_too && ends(1);
     if (in_.at("[")) return !is_sub_array();
     if (!in_.at("(")) return false;
     std::size_t n = 1;
@@ -557,7 +589,7 @@ class Parser {
       n += 1;
       break;
     }
-    return in_.at(",", n + 1) && (!function_too || n > 2);
+    return ends(n + 1) && (!function_too || n > 2);
   }
 
   /// At `[`: names up to `]`, then a colon.

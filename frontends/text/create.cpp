@@ -10,6 +10,7 @@
 #include "core/model/flat_subscripts.h"
 #include "core/model/free_names.h"
 #include "core/sets/budget.h"
+#include "frontends/text/array_statements.h"
 
 namespace moonloop::text {
 namespace {
@@ -614,6 +615,9 @@ class Creation {
 
 Kernel create(KernelText text, const Callees& callees, Errors& errors) {
   const IslBudget budget(kPhaseOperations, fmt::format("reading kernel `{}`", text.name), text.at);
+  const std::size_t before = errors.count();
+  expand_array_statements(text, errors);
+  if (errors.count() > before) return {};
   return Creation(std::move(text), callees, errors).run();
 }
 

@@ -82,7 +82,7 @@ Expr Resolver::visit(const Expr& e, Context& c, bool slices) const {
       [&](const Reduce& x) { return bind(x.inames); }, [&](const Cast&) { return below(); },
       [&](const Slice&) -> Expr {
         fail("misplaced-slice", e.at(),
-             "the slice `{}` is outside of the arguments and results of a call", to_string(e));
+             "the slice `{}` is outside of statements on arrays, and of calls", to_string(e));
       },
       [&](const SubArray& x) { return bind(x.inames); }});
 }

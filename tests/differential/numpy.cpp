@@ -20,7 +20,7 @@
 /// after the kernel's text was printed and read again.
 ///
 /// Settings in the environment: MOONLOOP_NUMPY_KERNELS how many (100), MOONLOOP_NUMPY_SEED the
-/// first seed (1).
+/// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays.
 using namespace moonloop;
 using namespace moonloop::differential;
 
@@ -201,10 +201,12 @@ std::string setting(const char* name, const char* otherwise) {
 
 }  // namespace
 
-TEST_CASE("numpy: random kernels compute what their generator's NumPy computes") {
-  const std::string wanted = setting("MOONLOOP_NUMPY_KERNELS", "100");
-  const std::vector<Case> cases = read_cases(test::printed_by(
-      "differential/numpy_kernels.py", setting("MOONLOOP_NUMPY_SEED", "1") + " " + wanted));
+namespace {
+
+/// Runs what `script` prints, `count` cases from a seed on.
+void run_cases(const std::string& script, const char* seed, const std::string& wanted) {
+  const std::vector<Case> cases =
+      read_cases(test::printed_by(script, setting(seed, "1") + " " + wanted));
   CHECK(std::to_string(cases.size()) == wanted);
   std::vector<std::string> problems;
   constexpr std::size_t kBatch = 50;
@@ -215,4 +217,16 @@ TEST_CASE("numpy: random kernels compute what their generator's NumPy computes")
   }
   for (const std::string& p : problems) fmt::print("\n{}", p);
   CHECK(problems.empty());
+}
+
+}  // namespace
+
+TEST_CASE("numpy: random kernels compute what their generator's NumPy computes") {
+  run_cases("differential/numpy_kernels.py", "MOONLOOP_NUMPY_SEED",
+            setting("MOONLOOP_NUMPY_KERNELS", "100"));
+}
+
+TEST_CASE("numpy: random statements on arrays compute what NumPy makes of them") {
+  run_cases("differential/numpy_slices.py", "MOONLOOP_SLICES_SEED",
+            setting("MOONLOOP_SLICES", "100"));
 }

@@ -1,0 +1,621 @@
+#include "frontends/text/array_statements.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/diagnostic.h"
+#include "core/infer/typing.h"
+#include "core/model/affine.h"
+#include "core/sets/named_sets.h"
+#include "frontends/text/array_values.h"
+#include "frontends/text/create.h"
+
+namespace moonloop::text {
+namespace {
+
+/// A loop that a statement on arrays has. It is named when all statements are known.
+struct Loop {
+  Expr from, to;
+  std::string base;
+  Span at;
+};
+using Loops = std::map<std::string, Loop>;
+
+/// A statement, and the loops around it that it has from its arrays' axes.
+struct Made {
+  Statement statement;
+  std::vector<std::string> loops;
+  bool of_arrays = false;
+};
+
+Expr less(const Expr& a, CompareOp op, const Expr& b) { return Expr(Compare{op, a, b}); }
+
+/// The points of these loops.
+Set points(const std::vector<std::string>& names, const Loops& loops) {
+  Set out = universe(names);
+  for (const std::string& name : names) {
+    const Loop& l = loops.at(name);
+    const Expr inside = conjunction(
+        {less(l.from, CompareOp::Le, var(name)), less(var(name), CompareOp::Lt, l.to)});
+    out = isl_set_intersect(out.take(), to_condition(inside, names)->take());
+  }
+  return out;
+}
+
+/// An access by a statement: a variable, the loops that its subscripts depend on, and these.
+struct Access {
+  std::string name;
+  Exprs index;
+  std::vector<std::string> loops;  // of the statement first, then of reductions
+  bool writes = false;
+};
+
+/// From the iterations of `loops` to elements; nothing where subscripts are not affine.
+std::optional<Map> elements(const Access& a, const Loops& loops) {
+  std::optional<Map> m = to_map(a.index, a.loops);
+  if (m) *m = isl_map_intersect_domain(m->take(), points(a.loops, loops).take());
+  return m;
+}
+
+/// Whether some iteration of `first` and an earlier one of `second` access one element, by the
+/// order of the outermost `depth` loops of both; with `strictly` off, also in the same iteration.
+/// True where that cannot be known.
+bool meets_earlier(const Access& first, const Access& second, std::size_t depth,
+                   const Loops& loops) {
+  const auto a = elements(first, loops), b = elements(second, loops);
+  if (!a || !b) return true;
+  if (first.index.size() != second.index.size()) return true;  // an error, which is found later
+  Map pairs = isl_map_apply_range(a->copy(), isl_map_reverse(b->copy()));
+  const auto drop = [&](isl_dim_type which) {
+    const unsigned all = static_cast<unsigned>(count(isl_map_dim(pairs.get(), which)));
+    const unsigned kept = static_cast<unsigned>(depth);
+    if (all > kept) pairs = isl_map_project_out(pairs.take(), which, kept, all - kept);
+  };
+  drop(isl_dim_in), drop(isl_dim_out);
+  pairs = isl_map_reset_tuple_id(isl_map_reset_tuple_id(pairs.take(), isl_dim_in), isl_dim_out);
+  Map later = isl_map_lex_gt(isl_space_domain(isl_map_get_space(pairs.get())));
+  return !yes(isl_map_is_empty(isl_map_intersect(pairs.take(), later.take())));
+}
+
+class Expansion : public ArrayContext {
+ public:
+  Expansion(KernelText& t, Errors& errors) : t_(t), errors_(errors) {
+    for (const Argument& a : t.args)
+      if (a.is_array) arrays_.emplace(a.name, a.shape);
+    for (const auto& [name, temp] : t.temporaries)
+      if (!temp.shape || !temp.shape->empty()) arrays_.emplace(name, temp.shape);
+    for (const Rule& r : t.rules) rules_.emplace(r.name, &r);
+    for (const Statement& s : t.statements)
+      for (const Assignee& a : s.lhs)
+        if (const auto* l = a.e.as<Load>()) arrays_.emplace(l->array, std::nullopt);
+  }
+
+  void run() {
+    std::vector<std::size_t> begins;  // of what each statement becomes
+    for (Statement& s : t_.statements) {
+      begins.push_back(out_.size());
+      if (!of_arrays(s)) {
+        out_.push_back({std::move(s), {}, false});
+        continue;
+      }
+      errors_.guard([&] { expand(std::move(s)); });
+    }
+    begins.push_back(out_.size());
+    for (Chain& c : t_.chains) c.first = begins[c.first], c.last = begins[c.last];
+    name_loops();
+    t_.statements.clear();
+    for (Made& m : out_) t_.statements.push_back(std::move(m.statement));
+  }
+
+  // ---- What array values ask.
+
+  const Exprs* shape_of(const std::string& name) const override {
+    const auto it = arrays_.find(name);
+    return it == arrays_.end() || !it->second ? nullptr : &*it->second;
+  }
+  bool is_array(const std::string& name) const override { return arrays_.contains(name); }
+  const Rule* rule(const std::string& name) const override {
+    const auto it = rules_.find(name);
+    return it == rules_.end() ? nullptr : it->second;
+  }
+  bool is_external(const std::string& name) const override { return t_.externals.contains(name); }
+
+  std::string add_loop(const std::string& base, const Expr& from, const Expr& to,
+                       const Span& at) override {
+    std::string name = fmt::format("%{}", next_loop_++);
+    loops_.emplace(name, Loop{from, bound(to, at), base, at});
+    return name;
+  }
+
+  std::string keep(const ArrayValue& value, const Span& at) override {
+    const std::string name = fresh(written_name(current_->lhs.front().e) + "_part");
+    std::vector<std::string> outer;
+    outer.swap(values_.scope());
+    store({name, true, {}}, value, like_current(at));
+    outer.swap(values_.scope());
+    return name;
+  }
+
+  bool same_length(const Expr& a, const Expr& b) const override {
+    if (equal(a, b)) return true;
+    const auto x = to_affine(a, {}), y = to_affine(b, {});
+    if (!x || !y) return false;
+    // Lengths below 0 count as 0.
+    Set differ = to_condition(conjunction({less(a, CompareOp::Ne, b),
+                                           Expr(Nary{NaryOp::Or,
+                                                     {less(a, CompareOp::Gt, lit(0)),
+                                                      less(b, CompareOp::Gt, lit(0))}})}),
+                              {})
+                     .value();
+    differ = isl_set_params(differ.take());
+    if (t_.assumptions) differ = isl_set_intersect_params(differ.take(), t_.assumptions.copy());
+    for (const auto& [name, shape] : arrays_)
+      for (const Expr& length : shape ? *shape : Exprs())
+        if (const auto holds = to_condition(less(length, CompareOp::Ge, lit(0)), {}))
+          differ = isl_set_intersect_params(differ.take(), isl_set_params(holds->copy()));
+    return yes(isl_set_is_empty(differ.get()));
+  }
+
+ private:
+  /// A variable that a statement makes an array, or a scalar.
+  struct Target {
+    std::string name;
+    bool declares = false;
+    std::optional<Type> type;
+  };
+
+  bool of_arrays(const Statement& s) const {
+    if (s.calls_kernel || s.lhs.size() != 1 || !s.rhs) return false;
+    if (s.kind == InsnKind::Call) {
+      const auto* c = s.rhs.as<Call>();
+      const bool known = find_function(c->name) || rule(c->name) ||
+                         (is_array_function(c->name) && !is_external(c->name));
+      if (!known) return false;
+    } else if (s.kind != InsnKind::Assign) {
+      return false;
+    }
+    return has_array_parts(s.lhs.front().e, *this) || has_array_parts(s.rhs, *this);
+  }
+
+  void expand(Statement s) {
+    s.kind = InsnKind::Assign;
+    values_.scope().clear();
+    const Statement present = copy(s);
+    current_ = &present;
+    const Assignee to = s.lhs.front();
+    const ArrayValue value = values_.of(s.rhs);
+    const auto* variable = to.e.as<Var>();
+    const bool defines = variable && !shape_of(variable->name) &&
+                         (!is_array(variable->name) || !value.shape.empty());
+    if (defines) {
+      if (!value.shape.empty() && !to.declares && !is_array(variable->name) &&
+          known_scalar(variable->name))
+        fail("shape-mismatch", s.at, "`{}` is a scalar, and `{}` has {} ax{}s", variable->name,
+             to_string(s.rhs), value.shape.size(), value.shape.size() == 1 ? "i" : "e");
+      const Target target{variable->name, to.declares, to.type};
+      store(target, value, std::move(s));
+      if (!value.shape.empty()) declare(target, value.shape, to.at);
+      return;
+    }
+    const ArrayValue place = values_.of(to.e);
+    if (value.shape.size() > place.shape.size())
+      fail("shape-mismatch", s.at, "`{}` has {} ax{}s, and `{}` has {}", to_string(s.rhs),
+           value.shape.size(), value.shape.size() == 1 ? "i" : "e", to_string(to.e),
+           place.shape.size());
+    const Exprs all = values_.common_shape({&place, &value}, s.at);
+    for (std::size_t a = 0; a < all.size(); ++a)
+      if (!same_length(all[a], place.shape[a]))
+        fail("shape-mismatch", s.at, "axis {} of `{}` has the length `{}`, and `{}` has `{}`", a,
+             to_string(to.e), to_string(place.shape[a]), to_string(s.rhs), to_string(all[a]));
+    const ArrayValue spread{place.shape, [value](const Exprs& position) {
+                              return ArrayValues::spread(value, position);
+                            }};
+    store_in_place(written_name(to.e), place, starts(to.e, place.shape.size()), spread, to.type,
+                   std::move(s));
+  }
+
+  bool known_scalar(const std::string& name) const {
+    const auto is_it = [&](const Argument& a) { return a.name == name; };
+    return t_.temporaries.contains(name) ||
+           std::any_of(t_.args.begin(), t_.args.end(), is_it) || rule(name);
+  }
+
+  /// A variable that the statement makes an array.
+  void declare(const Target& target, const Exprs& shape, const Span& at) {
+    arrays_[target.name] = shape;
+    if (target.declares || t_.temporaries.contains(target.name)) return;
+    Argument a;
+    a.name = target.name;
+    a.is_array = true;
+    a.shape = shape;
+    a.order = t_.default_order;
+    a.at = at;
+    if (t_.guess) t_.args.push_back(std::move(a));
+  }
+
+  /// Where the loops of an assignee's axes begin: at the subscript itself where it advances by 1.
+  Exprs starts(const Expr& assignee, std::size_t axes) {
+    Exprs out;
+    const auto* l = assignee.as<Load>();
+    const Exprs* declared = l ? shape_of(l->array) : nullptr;
+    for (std::size_t n = 0; l && n < l->index.size(); ++n) {
+      const Expr& index = l->index[n];
+      if (const auto* v = index.as<Var>(); v && v->name == "None")
+        fail("bad-assignee", index.at(), "`None` adds an axis, and `{}` is assigned to",
+             to_string(assignee));
+      if (const auto* s = index.as<Slice>()) {
+        const auto section = values_.section(
+            *s, declared && n < declared->size() ? (*declared)[n] : Expr(), l->array, n,
+            index.at());
+        const bool plain = section.step == 1 && to_affine(section.start, {});
+        out.push_back(plain ? section.start : lit(0));
+      } else {
+        out.resize(out.size() + values_.of(index).shape.size(), lit(0));
+      }
+    }
+    out.resize(axes, lit(0));
+    return out;
+  }
+
+  /// A statement of the place and the options of the present one.
+  Statement like_current(const Span& at) const {
+    Statement out;
+    out.block = current_->block;
+    out.at = at;
+    if (!current_->written_options) return out;
+    out.written_options = std::make_unique<Options>(*current_->written_options);
+    out.written_options->id = {};
+    out.written_options->atomic = Atomicity::None;
+    return out;
+  }
+
+  /// `target[...] = value` for a variable that `value` does not read.
+  void store(const Target& target, const ArrayValue& value, Statement s) {
+    Made made{std::move(s), {}, true};
+    const Exprs position = open_loops(value.shape, Exprs(value.shape.size(), lit(0)), made);
+    Expr lhs = position.empty() ? var(target.name, made.statement.at)
+                                : load(target.name, position, made.statement.at);
+    values_.scope() = made.loops;
+    made.statement.rhs = value.at(position);
+    values_.scope().clear();
+    const Span at = made.statement.at;
+    made.statement.lhs.clear();
+    made.statement.lhs.push_back({std::move(lhs), target.declares, target.type, at});
+    add(std::move(made));
+  }
+
+  /// Loops over a shape; the positions of their iterations.
+  Exprs open_loops(const Exprs& shape, const Exprs& from, Made& made) {
+    Exprs position;
+    for (std::size_t a = 0; a < shape.size(); ++a) {
+      if (as_int(shape[a]) == 1) {
+        position.push_back(lit(0));
+        continue;
+      }
+      made.loops.push_back(add_loop(fmt::format("i{}", a), from[a],
+                                    simplified(index_add({from[a], shape[a]})),
+                                    made.statement.at));
+      position.push_back(simplified(index_sub(var(made.loops.back()), from[a])));
+    }
+    return position;
+  }
+
+  void store_in_place(const std::string& array, const ArrayValue& place, const Exprs& from,
+                      const ArrayValue& value, const std::optional<Type>& type, Statement s) {
+    const Assignee to = s.lhs.front();
+    Made made{std::move(s), {}, true};
+    const Exprs position = open_loops(place.shape, from, made);
+    values_.scope() = made.loops;
+    made.statement.rhs = value.at(position);
+    values_.scope().clear();
+    made.statement.lhs.clear();
+    made.statement.lhs.push_back({place.at(position), to.declares, type, to.at});
+    if (runs_in_order(made, array)) return add(std::move(made));
+    // All values first.
+    const std::string values = fresh(array + "_new");
+    const Statement& store = made.statement;
+    Made first{like_current(store.at), std::move(made.loops), true};
+    first.statement.lhs.push_back(
+        {position.empty() ? var(values) : load(values, position), true, type_of(array), store.at});
+    first.statement.rhs = store.rhs;
+    Made second{std::move(made.statement), {}, true};
+    const Exprs again = open_loops(place.shape, from, second);
+    second.statement.lhs.front().e = place.at(again);
+    second.statement.rhs = load(values, again, second.statement.at);
+    add(std::move(first));
+    add(std::move(second));
+  }
+
+  /// Whether no iteration reads what an earlier one has stored; loops are turned round for that
+  /// where it helps.
+  bool runs_in_order(Made& made, const std::string& array) const {
+    const Statement& s = made.statement;
+    const std::vector<Access> all = accesses(made);
+    const Access* store = nullptr;
+    std::vector<const Access*> reads;
+    for (const Access& a : all) {
+      if (a.writes) store = &a;
+      else if (a.name == array) reads.push_back(&a);
+    }
+    const auto same = [&](const Access* r) { return equal(r->index, store->index); };
+    const bool affine = to_map(store->index, store->loops).has_value();
+    if (reads.empty() || (affine && std::all_of(reads.begin(), reads.end(), same))) return true;
+    for (std::size_t turned = 0; turned < (std::size_t{1} << std::min<std::size_t>(
+                                               made.loops.size(), kMostTurned));
+         ++turned) {
+      std::map<std::string, Expr> by;
+      for (std::size_t a = 0; a < made.loops.size(); ++a)
+        if (turned >> a & 1) {
+          const Loop& l = loops_.at(made.loops[a]);
+          by.emplace(made.loops[a], simplified(index_sub(index_add({l.from, l.to, lit(-1)}),
+                                                         var(made.loops[a]))));
+        }
+      const auto change = [&](Access a) {
+        for (Expr& e : a.index) e = substitute(e, by);
+        return a;
+      };
+      const Access changed = change(*store);
+      if (std::any_of(reads.begin(), reads.end(), [&](const Access* r) {
+            return meets_later(changed, change(*r), made.loops.size());
+          }))
+        continue;
+      if (!by.empty()) {
+        made.statement.rhs = with_subscripts(substitute(s.rhs, by));
+        made.statement.lhs.front().e = with_subscripts(substitute(s.lhs.front().e, by));
+      }
+      return true;
+    }
+    return false;
+  }
+
+  /// Whether an iteration reads what an earlier one stores.
+  bool meets_later(const Access& store, const Access& read, std::size_t depth) const {
+    return meets_earlier(read, store, depth, loops_);
+  }
+
+  static Expr with_subscripts(const Expr& e) {
+    return rewrite(e, [](const Expr& x) {
+      const auto* l = x.as<Load>();
+      if (!l) return x;
+      Load out = *l;
+      for (Expr& i : out.index) i = simplified(i);
+      return Expr(std::move(out), x.at());
+    });
+  }
+
+  // ---- Loops that statements share.
+
+  /// All that a statement accesses, also through rules.
+  std::vector<Access> accesses(const Made& m) const {
+    std::vector<Access> out;
+    std::vector<std::string> loops = m.loops;
+    const std::function<void(const Expr&, bool)> look = [&](const Expr& e, bool writes) {
+      if (const auto* r = e.as<Reduce>()) {
+        const std::size_t before = loops.size();
+        for (const std::string& i : r->inames)
+          if (loops_.contains(i)) loops.push_back(i);
+        for (const Expr& a : r->args) look(a, false);
+        loops.resize(before);
+        return;
+      }
+      if (const auto* l = e.as<Load>())
+        out.push_back({l->array, l->index, loops, writes});
+      else if (const auto* v = e.as<Var>(); v && !loops_.contains(v->name))
+        out.push_back({v->name, {}, loops, writes});
+      const bool field = e.as<Field>() != nullptr;
+      for_each_child(e, [&](const Expr& c) { look(c, writes && field); });
+    };
+    for (const Assignee& a : m.statement.lhs) look(a.e, true);
+    look(without_rules(m.statement.rhs), false);
+    for (const Expr& p : m.statement.options().predicates) look(without_rules(p), false);
+    return out;
+  }
+
+  Expr without_rules(const Expr& e) const {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* c = x.as<Call>();
+      const auto* v = x.as<Var>();
+      const Rule* r = c ? rule(c->name) : v ? rule(v->name) : nullptr;
+      if (!r || r->params.size() != (c ? c->args.size() : 0)) return x;
+      return without_rules(apply_rule(*r, c ? c->args : Exprs()));
+    });
+  }
+
+  /// Adds a statement, in the loops of those before it as far as that changes no value.
+  void add(Made m) {
+    std::vector<const Made*> before;  // those that share their outermost loop, the last one first
+    for (auto it = out_.rbegin(); it != out_.rend(); ++it) {
+      if (!it->of_arrays || it->loops.empty() || it->statement.block != m.statement.block) break;
+      if (!before.empty() && it->loops.front() != before.front()->loops.front()) break;
+      before.push_back(&*it);
+    }
+    std::size_t depth = 0;
+    if (!before.empty()) {
+      const std::vector<std::string>& there = before.front()->loops;
+      while (depth < m.loops.size() && depth < there.size() &&
+             same_range(m.loops[depth], there[depth]))
+        ++depth;
+      for (; depth > 0; --depth) {
+        Made joined = in_loops(m, there, depth);
+        if (std::all_of(before.begin(), before.end(),
+                        [&](const Made* b) { return may_share(*b, joined); })) {
+          m = std::move(joined);
+          break;
+        }
+      }
+    }
+    out_.push_back(std::move(m));
+  }
+
+  bool same_range(const std::string& a, const std::string& b) const {
+    const Loop &x = loops_.at(a), &y = loops_.at(b);
+    return equal(x.from, y.from) && equal(x.to, y.to);
+  }
+
+  static Made in_loops(const Made& m, const std::vector<std::string>& loops, std::size_t depth) {
+    Made out{copy(m.statement), m.loops, true};
+    std::map<std::string, std::string> names;
+    for (std::size_t n = 0; n < depth; ++n) {
+      names.emplace(m.loops[n], loops[n]);
+      out.loops[n] = loops[n];
+    }
+    rename_all(out.statement, names);
+    return out;
+  }
+
+  static Statement copy(const Statement& s) {
+    Statement out;
+    out.kind = s.kind;
+    out.lhs = s.lhs;
+    out.rhs = s.rhs;
+    out.block = s.block;
+    out.at = s.at;
+    if (s.written_options) out.written_options = std::make_unique<Options>(*s.written_options);
+    return out;
+  }
+
+  static void rename_all(Statement& s, const std::map<std::string, std::string>& names) {
+    for (Assignee& a : s.lhs) a.e = rename(a.e, names);
+    s.rhs = rename(s.rhs, names);
+  }
+
+  /// Whether `second` may run in each iteration of the loops that it has in common with `first`,
+  /// instead of after all of them.
+  bool may_share(const Made& first, const Made& second) const {
+    std::size_t depth = 0;
+    while (depth < first.loops.size() && depth < second.loops.size() &&
+           first.loops[depth] == second.loops[depth])
+      ++depth;
+    const std::vector<Access> a = accesses(first), b = accesses(second);
+    for (const Access& x : a)
+      for (const Access& y : b)
+        if (x.name == y.name && (x.writes || y.writes) && meets_earlier(x, y, depth, loops_))
+          return false;
+    return true;
+  }
+
+  // ---- Names and types.
+
+  std::optional<Type> type_of(const std::string& array) const {
+    for (const Argument& a : t_.args)
+      if (a.name == array) return a.type;
+    if (const auto it = t_.temporaries.find(array); it != t_.temporaries.end())
+      return it->second.type;
+    return std::nullopt;
+  }
+
+  /// A length that isl can read: others are computed into a variable.
+  Expr bound(const Expr& e, const Span& at) {
+    if (to_affine(e, {})) return e;
+    Target target{fresh("length"), true, Type(t_.index_type)};
+    Made made{like_current(at), {}, true};
+    made.statement.lhs.push_back({var(target.name, at), true, target.type, at});
+    made.statement.rhs = e;
+    add(std::move(made));
+    return var(target.name, at);
+  }
+
+  std::string fresh(const std::string& base) {
+    if (taken_.empty()) collect_names();
+    std::string name = base;
+    for (int n = 0; !taken_.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
+    return name;
+  }
+
+  void collect_names() {
+    taken_.insert(t_.name);
+    for (const Argument& a : t_.args) {
+      taken_.insert(a.name);
+      for (const Expr& e : a.shape ? *a.shape : Exprs()) collect_reads(e, taken_);
+    }
+    for (const auto& [name, temp] : t_.temporaries) taken_.insert(name);
+    for (const Rule& r : t_.rules) {
+      taken_.insert(r.name);
+      taken_.insert(r.params.begin(), r.params.end());
+      add_names(r.body);
+    }
+    for (const DomainText& d : t_.domains)
+      for (const auto& all : {dim_names(d.set), param_names(d.set)})
+        taken_.insert(all.begin(), all.end());
+    for (const Chain& c : t_.chains)
+      for (const Expr& e : c.conditions) add_names(e);
+    const auto statement = [&](const Statement& s) {
+      for (const Assignee& a : s.lhs) add_names(a.e);
+      if (s.rhs) add_names(s.rhs);
+      for (const Expr& p : s.options().predicates) add_names(p);
+    };
+    for (const Statement& s : t_.statements) statement(s);
+    for (const Made& m : out_) statement(m.statement);
+  }
+  void add_names(const Expr& e) {
+    walk(e, [&](const Expr& x) {
+      if (const auto* v = x.as<Var>()) taken_.insert(v->name);
+      if (const auto* l = x.as<Load>()) taken_.insert(l->array);
+      if (const auto* c = x.as<Call>()) taken_.insert(c->name);
+      if (const auto* r = x.as<Reduce>()) taken_.insert(r->inames.begin(), r->inames.end());
+      return true;
+    });
+  }
+
+  /// Names loops in the order of the statements, and adds their domains.
+  void name_loops() {
+    std::map<std::string, std::string> names;
+    for (Made& m : out_) {
+      if (!m.of_arrays) continue;
+      std::vector<std::string> all = m.loops;
+      for (std::string& i : reduction_inames(m.statement.rhs)) all.push_back(std::move(i));
+      for (const std::string& i : all) {
+        if (!loops_.contains(i) || names.contains(i)) continue;
+        const Loop& l = loops_.at(i);
+        const std::string& name = names[i] = fresh(l.base);
+        const Expr inside = conjunction(
+            {less(l.from, CompareOp::Le, var(name)), less(var(name), CompareOp::Lt, l.to)});
+        t_.domains.push_back({to_condition(inside, {name}).value(), {name, l.at}});
+      }
+      rename_all(m.statement, names);
+      if (!m.loops.empty() && said_exactly(m.statement))
+        for (const std::string& i : m.loops) {
+          if (!m.statement.written_options)
+            m.statement.written_options = std::make_unique<Options>();
+          m.statement.written_options->inames.push_back({names[i], m.statement.at});
+        }
+    }
+  }
+
+  /// Whether its options, or those of a block around it, say which loops it is in.
+  bool said_exactly(const Statement& s) const {
+    if (s.options().inames_exact) return true;
+    for (int b = s.block; b >= 0;) {
+      const Block& block = t_.blocks[static_cast<std::size_t>(b)];
+      if (block.options.inames_exact) return true;
+      b = block.parent;
+    }
+    return false;
+  }
+
+  static constexpr std::size_t kMostTurned = 3;  // loops that may run backwards
+
+  KernelText& t_;
+  Errors& errors_;
+  ArrayValues values_{*this};
+  std::map<std::string, std::optional<Exprs>> arrays_;  // by name: the shape, if it is known
+  std::map<std::string, const Rule*> rules_;
+  Loops loops_;
+  int next_loop_ = 0;
+  std::vector<Made> out_;
+  const Statement* current_ = nullptr;
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+void expand_array_statements(KernelText& k, Errors& errors) {
+  try {
+    check_rules(k.rules);
+  } catch (const Error&) {
+    return;  // which creation reports
+  }
+  Expansion(k, errors).run();
+}
+
+}  // namespace moonloop::text
