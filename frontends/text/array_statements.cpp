@@ -21,6 +21,14 @@ struct Loop {
 };
 using Loops = std::map<std::string, Loop>;
 
+/// An access by a statement: a variable, the loops that its subscripts depend on, and these.
+struct Access {
+  std::string name;
+  Exprs index;
+  std::vector<std::string> loops;  // of the statement first, then of reductions
+  bool writes = false;
+};
+
 /// A statement, and the loops around it that it has from its arrays' axes.
 struct Made {
   Statement statement;
@@ -35,20 +43,12 @@ Set points(const std::vector<std::string>& names, const Loops& loops) {
   Set out = universe(names);
   for (const std::string& name : names) {
     const Loop& l = loops.at(name);
-    const Expr inside = conjunction(
-        {less(l.from, CompareOp::Le, var(name)), less(var(name), CompareOp::Lt, l.to)});
+    const Expr inside =
+        conjunction({less(l.from, CompareOp::Le, var(name)), less(var(name), CompareOp::Lt, l.to)});
     out = isl_set_intersect(out.take(), to_condition(inside, names)->take());
   }
   return out;
 }
-
-/// An access by a statement: a variable, the loops that its subscripts depend on, and these.
-struct Access {
-  std::string name;
-  Exprs index;
-  std::vector<std::string> loops;  // of the statement first, then of reductions
-  bool writes = false;
-};
 
 /// From the iterations of `loops` to elements; nothing where subscripts are not affine.
 std::optional<Map> elements(const Access& a, const Loops& loops) {
@@ -141,12 +141,13 @@ class Expansion : public ArrayContext {
     const auto x = to_affine(a, {}), y = to_affine(b, {});
     if (!x || !y) return false;
     // Lengths below 0 count as 0.
-    Set differ = to_condition(conjunction({less(a, CompareOp::Ne, b),
-                                           Expr(Nary{NaryOp::Or,
-                                                     {less(a, CompareOp::Gt, lit(0)),
-                                                      less(b, CompareOp::Gt, lit(0))}})}),
-                              {})
-                     .value();
+    Set differ =
+        to_condition(
+            conjunction({less(a, CompareOp::Ne, b), Expr(Nary{NaryOp::Or,
+                                                              {less(a, CompareOp::Gt, lit(0)),
+                                                               less(b, CompareOp::Gt, lit(0))}})}),
+            {})
+            .value();
     differ = isl_set_params(differ.take());
     if (t_.assumptions) differ = isl_set_intersect_params(differ.take(), t_.assumptions.copy());
     for (const auto& [name, shape] : arrays_)
@@ -174,7 +175,10 @@ class Expansion : public ArrayContext {
     } else if (s.kind != InsnKind::Assign) {
       return false;
     }
-    return has_array_parts(s.lhs.front().e, *this) || has_array_parts(s.rhs, *this);
+    if (has_array_parts(s.rhs, *this, false)) return true;
+    // A scalar for all of an array: that of which nothing says the shape may be none.
+    const auto* v = s.lhs.front().e.as<Var>();
+    return has_array_parts(s.lhs.front().e, *this, false) && (!v || shape_of(v->name));
   }
 
   void expand(Statement s) {
@@ -216,8 +220,8 @@ class Expansion : public ArrayContext {
 
   bool known_scalar(const std::string& name) const {
     const auto is_it = [&](const Argument& a) { return a.name == name; };
-    return t_.temporaries.contains(name) ||
-           std::any_of(t_.args.begin(), t_.args.end(), is_it) || rule(name);
+    return t_.temporaries.contains(name) || std::any_of(t_.args.begin(), t_.args.end(), is_it) ||
+           rule(name);
   }
 
   /// A variable that the statement makes an array.
@@ -244,9 +248,9 @@ class Expansion : public ArrayContext {
         fail("bad-assignee", index.at(), "`None` adds an axis, and `{}` is assigned to",
              to_string(assignee));
       if (const auto* s = index.as<Slice>()) {
-        const auto section = values_.section(
-            *s, declared && n < declared->size() ? (*declared)[n] : Expr(), l->array, n,
-            index.at());
+        const auto section =
+            values_.section(*s, declared && n < declared->size() ? (*declared)[n] : Expr(),
+                            l->array, n, index.at());
         const bool plain = section.step == 1 && to_affine(section.start, {});
         out.push_back(plain ? section.start : lit(0));
       } else {
@@ -293,8 +297,7 @@ class Expansion : public ArrayContext {
         continue;
       }
       made.loops.push_back(add_loop(fmt::format("i{}", a), from[a],
-                                    simplified(index_add({from[a], shape[a]})),
-                                    made.statement.at));
+                                    simplified(index_add({from[a], shape[a]})), made.statement.at));
       position.push_back(simplified(index_sub(var(made.loops.back()), from[a])));
     }
     return position;
@@ -334,21 +337,23 @@ class Expansion : public ArrayContext {
     const Access* store = nullptr;
     std::vector<const Access*> reads;
     for (const Access& a : all) {
-      if (a.writes) store = &a;
-      else if (a.name == array) reads.push_back(&a);
+      if (a.writes)
+        store = &a;
+      else if (a.name == array)
+        reads.push_back(&a);
     }
     const auto same = [&](const Access* r) { return equal(r->index, store->index); };
     const bool affine = to_map(store->index, store->loops).has_value();
     if (reads.empty() || (affine && std::all_of(reads.begin(), reads.end(), same))) return true;
-    for (std::size_t turned = 0; turned < (std::size_t{1} << std::min<std::size_t>(
-                                               made.loops.size(), kMostTurned));
+    for (std::size_t turned = 0;
+         turned < (std::size_t{1} << std::min<std::size_t>(made.loops.size(), kMostTurned));
          ++turned) {
       std::map<std::string, Expr> by;
       for (std::size_t a = 0; a < made.loops.size(); ++a)
         if (turned >> a & 1) {
           const Loop& l = loops_.at(made.loops[a]);
-          by.emplace(made.loops[a], simplified(index_sub(index_add({l.from, l.to, lit(-1)}),
-                                                         var(made.loops[a]))));
+          by.emplace(made.loops[a],
+                     simplified(index_sub(index_add({l.from, l.to, lit(-1)}), var(made.loops[a]))));
         }
       const auto change = [&](Access a) {
         for (Expr& e : a.index) e = substitute(e, by);
@@ -423,26 +428,32 @@ class Expansion : public ArrayContext {
 
   /// Adds a statement, in the loops of those before it as far as that changes no value.
   void add(Made m) {
-    std::vector<const Made*> before;  // those that share their outermost loop, the last one first
-    for (auto it = out_.rbegin(); it != out_.rend(); ++it) {
-      if (!it->of_arrays || it->loops.empty() || it->statement.block != m.statement.block) break;
-      if (!before.empty() && it->loops.front() != before.front()->loops.front()) break;
-      before.push_back(&*it);
-    }
+    const bool goes_on = !group_.members.empty() && group_.end == out_.size() &&
+                         out_.back().statement.block == m.statement.block;
     std::size_t depth = 0;
-    if (!before.empty()) {
-      const std::vector<std::string>& there = before.front()->loops;
+    std::vector<Access> all;
+    if (goes_on) {
+      const std::vector<std::string>& there = out_.back().loops;
       while (depth < m.loops.size() && depth < there.size() &&
              same_range(m.loops[depth], there[depth]))
         ++depth;
       for (; depth > 0; --depth) {
         Made joined = in_loops(m, there, depth);
-        if (std::all_of(before.begin(), before.end(),
-                        [&](const Made* b) { return may_share(*b, joined); })) {
-          m = std::move(joined);
-          break;
-        }
+        all = accesses(joined);
+        if (!may_join(joined, all)) continue;
+        m = std::move(joined);
+        break;
       }
+    }
+    if (depth == 0) {
+      group_ = {};
+      all = accesses(m);
+    }
+    if (!m.loops.empty()) {
+      const std::size_t number = group_.members.size();
+      group_.members.push_back(m.loops);
+      for (Access& a : all) group_.accesses[a.name].emplace_back(number, std::move(a));
+      group_.end = out_.size() + 1;
     }
     out_.push_back(std::move(m));
   }
@@ -479,19 +490,42 @@ class Expansion : public ArrayContext {
     s.rhs = rename(s.rhs, names);
   }
 
-  /// Whether `second` may run in each iteration of the loops that it has in common with `first`,
-  /// instead of after all of them.
-  bool may_share(const Made& first, const Made& second) const {
-    std::size_t depth = 0;
-    while (depth < first.loops.size() && depth < second.loops.size() &&
-           first.loops[depth] == second.loops[depth])
-      ++depth;
-    const std::vector<Access> a = accesses(first), b = accesses(second);
-    for (const Access& x : a)
-      for (const Access& y : b)
-        if (x.name == y.name && (x.writes || y.writes) && meets_earlier(x, y, depth, loops_))
-          return false;
+  /// Whether `m` may run in each iteration of the loops that it has in common with those of the
+  /// group, instead of after all of them.
+  bool may_join(const Made& m, const std::vector<Access>& all) const {
+    const auto common = [&](const std::vector<std::string>& loops) {
+      std::size_t n = 0;
+      while (n < loops.size() && n < m.loops.size() && loops[n] == m.loops[n]) ++n;
+      return n;
+    };
+    for (const Access& y : all) {
+      const auto before = group_.accesses.find(y.name);
+      if (before == group_.accesses.end()) continue;
+      for (const auto& [number, x] : before->second) {
+        if (!x.writes && !y.writes) continue;
+        const std::size_t depth = common(group_.members[number]);
+        if (same_elements(x, y, depth)) continue;
+        if (meets_earlier(x, y, depth, loops_)) return false;
+      }
+    }
     return true;
+  }
+
+  /// Whether the accesses meet in the same iteration only, as their text shows: both have the same
+  /// subscripts, and each of the loops is alone in one of these.
+  static bool same_elements(const Access& x, const Access& y, std::size_t depth) {
+    if (!equal(x.index, y.index)) return false;
+    std::set<std::string> alone;
+    for (const Expr& e : x.index) {
+      if (e.holds<Load>() || e.holds<Binary>() || e.holds<Call>() || e.holds<Select>()) continue;
+      std::set<std::string> names, loops;
+      collect_vars(e, names);
+      for (const std::string& n : names)
+        if (std::find(x.loops.begin(), x.loops.end(), n) != x.loops.end()) loops.insert(n);
+      if (loops.size() == 1) alone.insert(*loops.begin());
+    }
+    return std::all_of(x.loops.begin(), x.loops.begin() + static_cast<std::ptrdiff_t>(depth),
+                       [&](const std::string& l) { return alone.contains(l); });
   }
 
   // ---- Names and types.
@@ -603,6 +637,11 @@ class Expansion : public ArrayContext {
   Loops loops_;
   int next_loop_ = 0;
   std::vector<Made> out_;
+  struct Group {          // statements that follow one another in one outermost loop
+    std::size_t end = 0;  // behind the last one
+    std::vector<std::vector<std::string>> members;                                // their loops
+    std::map<std::string, std::vector<std::pair<std::size_t, Access>>> accesses;  // by variable
+  } group_;
   const Statement* current_ = nullptr;
   std::set<std::string> taken_;
 };

@@ -28,7 +28,8 @@ std::set<std::size_t> axes_of(const Expr& axis, std::size_t rank) {
     if (!n) fail("bad-axis", a.at(), "`axis=` takes numbers, found `{}`", to_string(a));
     const std::int64_t at = *n < 0 ? *n + static_cast<std::int64_t>(rank) : *n;
     if (at < 0 || at >= static_cast<std::int64_t>(rank))
-      fail("bad-axis", a.at(), "no axis {} in a value of {} ax{}s", *n, rank, rank == 1 ? "i" : "e");
+      fail("bad-axis", a.at(), "no axis {} in a value of {} ax{}s", *n, rank,
+           rank == 1 ? "i" : "e");
     if (!out.insert(static_cast<std::size_t>(at)).second)
       fail("bad-axis", a.at(), "axis {} is named twice", *n);
   }
@@ -64,12 +65,19 @@ Expr simplified(const Expr& e) {
   return from_affine(*a);
 }
 
-bool has_array_parts(const Expr& e, const ArrayContext& context) {
+bool has_array_parts(const Expr& e, const ArrayContext& context, bool rows) {
   bool out = false;
   const std::function<void(const Expr&)> look = [&](const Expr& x) {
     if (out) return;
-    if (const auto* l = x.as<Load>())
-      for (const Expr& i : l->index) out |= i.as<Slice>() || is_new_axis(i);
+    if (const auto* l = x.as<Load>()) {
+      std::size_t subscripts = 0;
+      for (const Expr& i : l->index) {
+        out |= i.as<Slice>() || is_new_axis(i);
+        subscripts += !is_new_axis(i);
+      }
+      const Exprs* shape = l->linear ? nullptr : context.shape_of(l->array);
+      out |= rows && shape && subscripts < shape->size();
+    }
     const auto* v = x.as<Var>();
     if (v && context.is_array(v->name)) {
       const Exprs* shape = context.shape_of(v->name);
@@ -111,14 +119,13 @@ Exprs ArrayValues::common_shape(const std::vector<const ArrayValue*>& values,
       } else if (is_one(out[n])) {
         out[n] = length;
       } else if (!is_one(length) && !context_.same_length(out[n], length)) {
-        throw Error(Diagnostic{
-            "shape-mismatch",
-            fmt::format("the lengths `{}` and `{}` of axis {} from the last may differ",
-                        to_string(out[n]), to_string(length), n),
-            {at, {}},
-            {},
-            fmt::format("`assume {} = {}` says that they are equal", to_string(out[n]),
-                        to_string(length))});
+        throw Error(Diagnostic{"shape-mismatch",
+                               fmt::format("the lengths `{}` and `{}` of axis -{} may differ",
+                                           to_string(out[n]), to_string(length), n + 1),
+                               {at, {}},
+                               {},
+                               fmt::format("`assume {} = {}` says that they are equal",
+                                           to_string(out[n]), to_string(length))});
       }
     }
   std::reverse(out.begin(), out.end());
@@ -172,10 +179,10 @@ ArrayValues::Section ArrayValues::section(const Slice& s, const Expr& length,
   const Expr distance = up ? index_sub(stop, out.start) : index_sub(out.start, stop);
   const std::int64_t width = up ? out.step : -out.step;
   out.length = simplified(
-      width == 1 ? distance
-                 : Expr(Binary{BinaryOp::FloorDiv, index_add({distance, lit(width - 1)}),
-                               lit(width)},
-                        at));
+      width == 1
+          ? distance
+          : Expr(Binary{BinaryOp::FloorDiv, index_add({distance, lit(width - 1)}), lit(width)},
+                 at));
   out.start = simplified(out.start);
   return out;
 }
@@ -222,8 +229,8 @@ ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
     ++number;
     axes.push_back(std::move(a));
   }
-  // Axes that are not written are whole, as in NumPy, but for elements.
-  if (!out.shape.empty() && declared && !l.linear)
+  // Axes that are not written are whole.
+  if (declared && !l.linear)
     for (; number < declared->size(); ++number) {
       Axis a;
       a.first = out.shape.size();
@@ -296,7 +303,8 @@ ArrayValue ArrayValues::of(const Expr& e) {
   if (const auto* r = e.as<Reduce>()) {
     Exprs parts = r->args;
     return elementwise(
-        parts, [r = *r, at = e.at()](Exprs now) {
+        parts,
+        [r = *r, at = e.at()](Exprs now) {
           Reduce out = r;
           out.args = std::move(now);
           return Expr(std::move(out), at);
@@ -335,7 +343,10 @@ ArrayValue ArrayValues::called(const Call& c, const Expr& e) {
       fail("wrong-arg-count", e.at(), "`where(condition, yes, no)` takes 3 arguments, got {}",
            c.args.size());
     return elementwise(
-        c.args, [at = e.at()](Exprs now) { return Expr(Select{now[0], now[1], now[2]}, at); },
+        c.args,
+        [at = e.at()](Exprs now) {
+          return Expr(Select{now[0], now[1], now[2]}, at);
+        },
         e.at());
   }
   return elementwise(
@@ -407,8 +418,10 @@ ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
   if (axes.empty()) return v;
   ArrayValue out;
   for (std::size_t a = 0; a < v.shape.size(); ++a) {
-    if (!axes.contains(a)) out.shape.push_back(v.shape[a]);
-    else if (keep) out.shape.push_back(lit(1));
+    if (!axes.contains(a))
+      out.shape.push_back(v.shape[a]);
+    else if (keep)
+      out.shape.push_back(lit(1));
   }
   out.at = [this, v, axes, keep, op, at](const Exprs& position) {
     Exprs all;
@@ -431,9 +444,8 @@ ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
   return computed_once(std::move(out), at);
 }
 
-ArrayValue ArrayValues::contraction(std::vector<ArrayValue> values,
-                                    std::vector<std::string> labels, std::string result,
-                                    const Span& at) {
+ArrayValue ArrayValues::contraction(std::vector<ArrayValue> values, std::vector<std::string> labels,
+                                    std::string result, const Span& at) {
   std::map<char, Expr> lengths;
   std::string summed;
   for (std::size_t n = 0; n < values.size(); ++n) {
@@ -499,8 +511,7 @@ ArrayValue ArrayValues::product(const Call& c, const Span& at) {
 
 ArrayValue ArrayValues::einsum(const Call& c, const Span& at) {
   const std::optional<std::string> text = c.args.empty() ? std::nullopt : as_text(c.args[0]);
-  if (!text)
-    fail("bad-einsum", at, "`einsum` takes a text such as \"ij,jk->ik\", and the arrays");
+  if (!text) fail("bad-einsum", at, "`einsum` takes a text such as \"ij,jk->ik\", and the arrays");
   const EinsumLabels labels = einsum_labels(*text, c.args.size() - 1, c.args[0].at());
   std::vector<ArrayValue> values;
   std::map<char, double> lengths;

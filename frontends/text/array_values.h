@@ -78,8 +78,8 @@ class ArrayValues {
 };
 
 /// Whether `e` has a part that only array values have: a slice, an array without subscripts, or one
-/// of the functions of arrays.
-bool has_array_parts(const Expr& e, const ArrayContext& context);
+/// of the functions of arrays. `rows`: fewer subscripts than axes count as well.
+bool has_array_parts(const Expr& e, const ArrayContext& context, bool rows = true);
 /// Whether the function takes arrays and no kernel, rule or external function has its name.
 bool is_array_function(const std::string& name);
 /// An index expression in isl's form, where it is affine; else as it is.

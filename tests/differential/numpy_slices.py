@@ -90,8 +90,15 @@ class Writer:
             lists = parts.count("p")
             mixed = lists > 1 or lists and name == "z" and len(shape) < 3  # NumPy moves axes there
             if len(parts) == len(axes) and not left and not mixed:
-                return f"{name}[{', '.join(parts)}]"
+                return f"{name}[{', '.join(self.without_whole(parts))}]"
         return None
+
+    def without_whole(self, parts):
+        """Whole axes at the end need not be written."""
+        parts = list(parts)
+        while len(parts) > 1 and parts[-1] in (":", "::", "0:", "::1") and self.rng.random() < 0.4:
+            parts.pop()
+        return parts
 
     def value(self, shape, depth):
         """The text of a value that spreads over `shape`, and binds as strongly as a product at least."""
@@ -203,7 +210,7 @@ class Writer:
         if not shape or name == "z" and "p" in parts and len(shape) < 3:
             return
         value = self.value(shape, depth)
-        place = f"{name}[{', '.join(parts)}]"
+        place = f"{name}[{', '.join(self.without_whole(parts))}]"
         # NumPy reads what it has stored where subscripts are lists.
         self.add(f"{place} = {value}", f"{place} = {f'np.array({value})' if 'p' in parts else value}", indent)
 

@@ -157,9 +157,9 @@ TEST_CASE("errors in statements") {
         "1 wrong-result-count: a reduction by `sum` gives 1 result, found 2 assignees");
   CHECK(line_errors("i = 3") == "1 writes-iname: `i` is an iname and cannot be assigned to");
   CHECK(line_errors("a[i] = b[1:2]") ==
-        "10 misplaced-slice: the slice `1:2` is outside of the arguments and results of a call");
-  CHECK(line_errors("a[:] = b[i]") ==
-        "3 misplaced-slice: the slice `:` is outside of the arguments and results of a call");
+        "1 shape-mismatch: `b[1:2]` has 1 axis, and `a[i]` has 0");
+  CHECK(line_errors("if b[1:2] > 0\na[i] = 1\nend") ==
+        "6 misplaced-slice: the slice `1:2` is outside of statements on arrays, and of calls");
   CHECK(line_errors("a[i] = sum(k, b[k])") == "8 unknown-iname: no iname `k`");
   CHECK(line_errors("... barier") ==
         "5 syntax: no statement `... barier`; there are gbarrier, lbarrier, nop");
