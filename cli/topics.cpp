@@ -105,6 +105,14 @@ const std::vector<Topic> kFixed{
      "    kernel axpy(n: int32, a: float64, x: in float64[n], y: inout float64[n])\n\n"
      "An argument is `name: type` or `name: type[shape]`, with `in`, `out` or `inout` where that "
      "shall be checked, and the attributes `order=F`, `stride:` and `offset=` of arrays."},
+    {"program", kSyntax,
+     "`program NAME(arguments)` starts a kernel whose calls of kernels become parts of it.\n"
+     "Loops and conditions around the calls stay, and steps may join loops of several calls.\n\n"
+     "    program relax(n: int32, steps: int32, u: float64[n])\n"
+     "    domain {[t]: 0 <= t < steps}\n"
+     "    for t\n"
+     "      call sweep(n, u)\n"
+     "    end"},
     {"domain", kSyntax,
      "`domain {[i, j]: constraints}` introduces inames, in isl's set syntax.\n"
      "Names that are not inames of the line are parameters. A domain whose parameter is an iname "

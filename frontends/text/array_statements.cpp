@@ -85,9 +85,13 @@ class Expansion : public ArrayContext {
     for (const auto& [name, temp] : t.temporaries)
       if (!temp.shape || !temp.shape->empty()) arrays_.emplace(name, temp.shape);
     for (const Rule& r : t.rules) rules_.emplace(r.name, &r);
+    for (const DomainText& d : t.domains)
+      for (std::string& iname : dim_names(d.set)) computed_.insert(std::move(iname));
     for (const Statement& s : t.statements)
-      for (const Assignee& a : s.lhs)
+      for (const Assignee& a : s.lhs) {
         if (const auto* l = a.e.as<Load>()) arrays_.emplace(l->array, std::nullopt);
+        if (const auto* v = a.e.as<Var>()) computed_.insert(v->name);
+      }
   }
 
   void run() {
@@ -175,9 +179,9 @@ class Expansion : public ArrayContext {
     } else if (s.kind != InsnKind::Assign) {
       return false;
     }
-    if (has_array_parts(s.rhs, *this, false)) return true;
-    // A scalar for all of an array: that of which nothing says the shape may be none.
     const auto* v = s.lhs.front().e.as<Var>();
+    if (has_array_parts(s.rhs, *this, v != nullptr)) return true;
+    // A scalar for all of an array: that of which nothing says the shape may be none.
     return has_array_parts(s.lhs.front().e, *this, false) && (!v || shape_of(v->name));
   }
 
@@ -227,7 +231,16 @@ class Expansion : public ArrayContext {
   /// A variable that the statement makes an array.
   void declare(const Target& target, const Exprs& shape, const Span& at) {
     arrays_[target.name] = shape;
-    if (target.declares || t_.temporaries.contains(target.name)) return;
+    if (t_.temporaries.contains(target.name)) return;
+    if (target.declares) {
+      Temporary t;
+      t.name = target.name;
+      t.type = target.type;
+      t.shape = shape;
+      t.at = at;
+      if (is_of_parameters(shape)) t_.temporaries.emplace(target.name, std::move(t));
+      return;
+    }
     Argument a;
     a.name = target.name;
     a.is_array = true;
@@ -235,6 +248,15 @@ class Expansion : public ArrayContext {
     a.order = t_.default_order;
     a.at = at;
     if (t_.guess) t_.args.push_back(std::move(a));
+  }
+
+  /// Whether a temporary may have the shape from the beginning.
+  bool is_of_parameters(const Exprs& shape) const {
+    std::set<std::string> names;
+    for (const Expr& e : shape) collect_reads(e, names);
+    return std::none_of(names.begin(), names.end(), [&](const std::string& n) {
+      return computed_.contains(n) || t_.temporaries.contains(n);
+    });
   }
 
   /// Where the loops of an assignee's axes begin: at the subscript itself where it advances by 1.
@@ -542,6 +564,7 @@ class Expansion : public ArrayContext {
   Expr bound(const Expr& e, const Span& at) {
     if (to_affine(e, {})) return e;
     Target target{fresh("length"), true, Type(t_.index_type)};
+    computed_.insert(target.name);
     Made made{like_current(at), {}, true};
     made.statement.lhs.push_back({var(target.name, at), true, target.type, at});
     made.statement.rhs = e;
@@ -634,6 +657,7 @@ class Expansion : public ArrayContext {
   ArrayValues values_{*this};
   std::map<std::string, std::optional<Exprs>> arrays_;  // by name: the shape, if it is known
   std::map<std::string, const Rule*> rules_;
+  std::set<std::string> computed_;  // inames and scalars that statements write
   Loops loops_;
   int next_loop_ = 0;
   std::vector<Made> out_;

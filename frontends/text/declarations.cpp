@@ -350,7 +350,8 @@ std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k) {
 }
 
 void parse_header(TokenStream& in, KernelText& k) {
-  in.expect("kernel", "at the start of a kernel");
+  k.program = in.accept("program");
+  if (!k.program) in.expect("kernel", "at the start of a kernel");
   const Token name = in.expect_name("the name of the kernel");
   k.name = name.text;
   k.at = name.at;

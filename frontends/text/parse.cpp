@@ -7,6 +7,7 @@
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"
+#include "core/order/inline_calls.h"
 #include "core/sets/budget.h"
 #include "frontends/text/syntax.h"
 
@@ -51,7 +52,10 @@ Kernel create_checked(KernelText k, const Callees& callees, Errors& errors, std:
   Kernel out;
   if (errors.count() > before) return out;
   try {
+    const bool program = k.program;
     out = create(std::move(k), callees, errors);
+    if (program && errors.count() == before && !out.callees.empty())
+      out = inline_all_calls(complete(out));
   } catch (const Error& e) {
     for (const Diagnostic& d : e.diagnostics()) errors.add(d);
   }
@@ -203,7 +207,8 @@ std::vector<Kernel> parse_kernels(const Source* source) {
   const std::vector<Line> lines = split_lines(source);
   std::vector<std::vector<Line>> parts(1);  // before the first kernel, then kernel by kernel
   for (const Line& l : lines) {
-    if (starts_with_word(source, l, "kernel")) parts.emplace_back();
+    if (starts_with_word(source, l, "kernel") || starts_with_word(source, l, "program"))
+      parts.emplace_back();
     parts.back().push_back(l);
   }
   Records shared;

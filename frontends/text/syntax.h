@@ -150,6 +150,7 @@ struct KernelText {
   Order default_order = Order::C;
   bool guess = true;        // undeclared names become arguments
   bool sequential = false;  // each statement depends on the one before it
+  bool program = false;     // the kernels that it calls become parts of it
 };
 
 /// A statement's piece of the source: it ends at a line end outside of brackets.
@@ -177,7 +178,7 @@ Type parse_type(TokenStream& in,
 
 /// `name: type[shape] attributes`, up to `,` or `)` or the end; nothing for `...`.
 std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k);
-/// `kernel NAME(args)`.
+/// `kernel NAME(args)`, `program NAME(args)`.
 void parse_header(TokenStream& in, KernelText& k);
 /// Reads a declaration line (`domain`, `assume`, `temp`, `tag`, …); false when it is not one.
 bool parse_declaration(const Source* source, const Line& line, KernelText& k);

@@ -98,3 +98,37 @@ TEST_CASE("calls: what the kernel writes is on the left, as Loo.py has it") {
         "the left");
   CHECK(after("[i]: b[j, i] = scale(n, a[j, :], 2.0)\n").find("no error") == std::string::npos);
 }
+
+TEST_CASE("programs: what is called becomes a part, and programs call programs") {
+  const auto all = parse_all(kScale +
+                             "program twice(n: int32, x: inout float64[n], y: inout float64[n])\n"
+                             "call scale(n, x, y, 2.0)\ncall scale(n, y, x, 3.0)\n"
+                             "program often(n: int32, t: int32, a: inout float64[n, n])\n"
+                             "domain {[s]: 0 <= s < t}\n<> w = 2*a[0]\nfor s\n"
+                             "  if s > 1\n    call twice(n, a[0, :], w)\n  end\nend\n");
+  REQUIRE(all.size() == 3);
+  CHECK(all[1].callees.empty());
+  const Kernel& k = all[2];
+  CHECK(k.callees.empty());
+  CHECK(k.externals.empty());
+  check_round_trip(k);
+  CHECK(to_string(*k.find_temporary("w")->shape) == "n");
+  std::string found;
+  for (const InsnPtr& i : k.instructions)
+    found += text_of(*i) + " | " + joined(i->inames) + " | " + predicates(*i) + "\n";
+  CHECK(found ==
+        "w[i0] = 2*a[0, i0] | i0 | \n"
+        "w[i] = 2.0d*a[0, i] | i s | s > 1\n"
+        "a[0, i_0] = 3.0d*w[i_0] | i_0 s | s > 1\n");
+}
+
+TEST_CASE("programs: errors are in their places") {
+  CHECK(errors(kScale + "program f(n: int32, x: float64[n])\ncall scale(n, x, x, 2.0)\n")
+            .find("aliased-arguments") != std::string::npos);
+  CHECK(errors("kernel flat(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\nx[[q[0]]] = 1\n"
+               "program f(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\ncall flat(n, q, x)\n") ==
+        "6:1 unsupported: `flat` has flat subscripts of its argument `x`: such a call cannot be "
+        "inlined");
+  CHECK(errors("program f(n: int32)\ncall g(n)\n") == "2:1 unknown-kernel: no kernel `g` to call");
+  CHECK(errors("program = 3\n").starts_with("1:1 no-kernel"));
+}
