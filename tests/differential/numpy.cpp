@@ -7,11 +7,14 @@
 #include <cstring>
 #include <sstream>
 
+#include "codegen/language.h"
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
 #include "core/rewrite/as_text.h"
 #include "frontends/text/parse.h"
+#include "runtime/device_call.h"
+#include "scripts/automatic.h"
 #include "tests/differential/unit.h"
 #include "tests/python.h"
 
@@ -20,7 +23,8 @@
 /// after the kernel's text was printed and read again.
 ///
 /// Settings in the environment: MOONLOOP_NUMPY_KERNELS how many (100), MOONLOOP_NUMPY_SEED the
-/// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays.
+/// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays,
+/// MOONLOOP_SLICES_C, _OPENMP and _DEVICE how many with automatic schedules.
 using namespace moonloop;
 using namespace moonloop::differential;
 
@@ -144,11 +148,12 @@ struct Member {
 
 class Batch {
  public:
-  explicit Batch(std::vector<std::string>& problems) : problems_(problems) {}
+  explicit Batch(std::vector<std::string>& problems, Target target = Target::C)
+      : problems_(problems), target_(target) {}
 
   void add(const Case& c) {
     attempt(c, [&] {
-      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).at(0));
+      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).back());
       const Kernel again =
           complete(parse_kernels(add_source("printed", print_kernel(as_text(k)))).at(0));
       for (const Kernel* one : {&k, &again}) {
@@ -163,16 +168,59 @@ class Batch {
     });
   }
 
+  /// The same with the schedule that `auto` writes, about as large as the seed says.
+  void add_scheduled(const Case& c) {
+    attempt(c, [&] {
+      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).back());
+      const unsigned long seed = std::strtoul(c.seed.c_str(), nullptr, 10);
+      std::map<std::string, std::int64_t> params;
+      if (seed % 2 == 0)
+        params = {{"n", seed % 4 == 0 ? 12 : 1000}, {"m", 100}};
+      else
+        params = {{"n", 300}, {"m", 1000}};
+      Kernel scheduled = automatic(k, target_, {.params = params}, {}).kernel;
+      steps_ += static_cast<long>(scheduled.trace.size());
+      Program program = generate(scheduled, target_);
+      constexpr std::size_t kMostForPocl =
+          50'000;  // bytes; it compiles blocked products for minutes
+      if (target_ == Target::OpenCL && program.source.size() > kMostForPocl) return;
+      ++scheduled_;
+      members_.push_back({&c, std::move(scheduled), std::move(program)});
+      if (!is_device(target_)) unit_.add(members_.back().program);
+    });
+  }
+  /// How many have been scheduled and run, and the steps of all.
+  long scheduled() const { return scheduled_; }
+  long steps() const { return steps_; }
+
   void run() {
     if (members_.empty()) return;
+    if (is_device(target_)) return run_on_device();
     const Library library =
-        compile(unit_.text(), Target::C, {.contract = false, .level = 1}, Cache(""));
+        compile(unit_.text(), target_, {.contract = false, .level = 1}, Cache(""));
     for (const Member& m : members_)
       attempt(*m.c, [&] {
         const auto scalars = read_scalars(m.kernel, m.c->params);
         std::vector<Buffer> arrays = arrays_of(*m.c, m.kernel, scalars);
         call(Executable(m.program, library), m.program, scalars, arrays);
-        complain(*m.c, difference(*m.c, arrays, "C"));
+        complain(*m.c, difference(*m.c, arrays, to_string(target_)));
+      });
+  }
+
+  void run_on_device() {
+    const std::unique_ptr<Device> device = open_device(target_, -1);
+    for (const Member& m : members_)
+      attempt(*m.c, [&] {
+        const auto scalars = read_scalars(m.kernel, m.c->params);
+        std::vector<Buffer> arrays = arrays_of(*m.c, m.kernel, scalars);
+        // PoCL's optimizer keeps wrong values over barriers (tests/differential/run_device.cpp).
+        const auto module =
+            device->compile(m.program, {.contract = false, .optimize = target_ != Target::OpenCL});
+        DeviceCall call(*device, m.program, *module, scalars, arrays);
+        call.upload(arrays);
+        call.run();
+        call.download(arrays);
+        complain(*m.c, difference(*m.c, arrays, to_string(target_)));
       });
   }
 
@@ -190,6 +238,8 @@ class Batch {
   }
 
   std::vector<std::string>& problems_;
+  Target target_;
+  long steps_ = 0, scheduled_ = 0;
   Unit unit_;
   std::vector<Member> members_;
 };
@@ -229,4 +279,42 @@ TEST_CASE("numpy: random kernels compute what their generator's NumPy computes")
 TEST_CASE("numpy: random statements on arrays compute what NumPy makes of them") {
   run_cases("differential/numpy_slices.py", "MOONLOOP_SLICES_SEED",
             setting("MOONLOOP_SLICES", "100"));
+}
+
+namespace {
+
+/// Statements on arrays, scheduled for a target, in batches. Setting: MOONLOOP_SLICES_SEED.
+void run_scheduled(Target target, const std::string& wanted, std::size_t batch_size) {
+  const std::vector<Case> cases = read_cases(test::printed_by(
+      "differential/numpy_slices.py", setting("MOONLOOP_SLICES_SEED", "1") + " " + wanted));
+  std::vector<std::string> problems;
+  long steps = 0, ran = 0;
+  for (std::size_t from = 0; from < cases.size(); from += batch_size) {
+    Batch batch(problems, target);
+    for (std::size_t i = from; i < std::min(from + batch_size, cases.size()); ++i)
+      batch.add_scheduled(cases[i]);
+    batch.run();
+    steps += batch.steps();
+    ran += batch.scheduled();
+  }
+  for (const std::string& p : problems) fmt::print("\n{}", p);
+  CHECK(problems.empty());
+  CHECK(std::to_string(cases.size()) == wanted);
+  CHECK(steps >= static_cast<long>(cases.size()));
+  CHECK(ran > static_cast<long>(cases.size()) / 3);
+}
+
+}  // namespace
+
+TEST_CASE("numpy: statements on arrays with automatic schedules") {
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  run_scheduled(Target::C, setting("MOONLOOP_SLICES_C", "12"), 12);
+  run_scheduled(Target::OpenMP, setting("MOONLOOP_SLICES_OPENMP", "12"), 12);
+}
+
+TEST_CASE("numpy: devices: statements on arrays with automatic schedules") {
+  ::setenv("POCL_WORK_GROUP_METHOD", "workitemrepl", 0);
+  const char* device = std::getenv("MOONLOOP_DEVICE_TARGET");
+  run_scheduled(parse_target(device ? device : "opencl").value(),
+                setting("MOONLOOP_SLICES_DEVICE", "8"), 8);
 }

@@ -1,4 +1,4 @@
-"""Random statements on arrays, which NumPy runs as they are.
+"""Random statements on arrays, which NumPy runs as they are; a third of them in programs of some kernels.
 
     numpy_slices.py SEED COUNT [print]
 
@@ -132,7 +132,7 @@ class Writer:
         if kind == "x" and len(shape) == 2:  # of two vectors
             x, y = self.exact(shape[:1], 0), self.exact(shape[1:], 0)
             if x and y and x[-1] == "]" and y[-1] == "]" and "." not in x + y:
-                return f"({x[:-1]}, None]*{y})" if x.count("[") == 1 and "p" not in x else self.leaf(shape)
+                return f"({x[:-1]}, None]*{y})" if x.count("[") == 1 and "p" not in x and ":" in x else self.leaf(shape)
         if kind == "." and len(shape) in (1, 2):
             k = self.axis()
             x = self.exact(shape[:1] + [k], depth - 1)
@@ -233,30 +233,74 @@ class Writer:
                 self.statement()
 
 
-def case(seed):
+NAMES = list(ARRAYS)
+ARGUMENTS = "n: int32, m: int32, p: int64[n], " + ", ".join(f"{k}: inout float64[{', '.join(v)}]" for k, v in ARRAYS.items())
+ASSUMED = "assume n >= 3 and m >= 3"
+
+
+def kernel(seed):
+    """A kernel `k`SEED: its text, Python's, and the generator for more."""
     w = Writer(seed)
     w.program()
-    n, m = w.rng.randint(3, 6), w.rng.randint(3, 6)
+    return [f"kernel k{seed}({ARGUMENTS})", ASSUMED, *w.domains, *w.lines], w.python, w.rng
+
+
+def program(seed):
+    """The same of a program that calls some kernels, arrays of one shape in any order."""
+    rng = random.Random(seed)
+    text, python = [], []
+    count = rng.randint(1, 4)
+    for n in range(count):
+        lines, body, _ = kernel(seed*10 + n)
+        text += [lines[0].replace(f"k{seed*10 + n}", f"f{seed}_{n}"), *lines[1:]]
+        python += [f"def f{n}({', '.join(NAMES)}):", *("  " + l for l in body), "  pass"]
+    text += [f"program k{seed}({ARGUMENTS})", ASSUMED]
+    domains, lines = [], []
+    for c in range(rng.randint(1, 5)):
+        indent = 0
+        if rng.random() < 0.25:
+            domains.append(f"domain {{[s{c}]: 0 <= s{c} < {rng.randint(0, 3)}}}")
+            lines.append(f"for s{c}")
+            python.append(f"for s{c} in range({domains[-1].split()[-1][:-1]}):")
+            indent += 1
+        if rng.random() < 0.2:
+            condition = rng.choice(["n > m", "n == 4", f"s{c} != 1" if indent else "m < 5"])
+            lines.append("  "*indent + f"if {condition}")
+            python.append("  "*indent + f"if {condition}:")
+            indent += 1
+        given = list(NAMES)
+        for x, y in (("a", "b"), ("c", "d")):
+            if rng.random() < 0.5:
+                i, j = given.index(x), given.index(y)
+                given[i], given[j] = y, x
+        f = rng.randrange(count)
+        lines.append("  "*indent + f"call f{seed}_{f}(n, m, p, {', '.join(given)})")
+        python.append("  "*indent + f"f{f}({', '.join(given)})")
+        lines += ["  "*n + "end" for n in reversed(range(indent))]
+    return [*text, *domains, *lines], python, rng
+
+
+def case(seed):
+    text, python, rng = program(seed) if seed % 3 == 0 else kernel(seed)
+    n, m = rng.randint(3, 6), rng.randint(3, 6)
     sizes = {"n": n, "m": m}
-    arrays = {k: np.array([w.rng.randint(-3, 3) for _ in range(int(np.prod([sizes[d] for d in v])))],
+    arrays = {k: np.array([rng.randint(-3, 3) for _ in range(int(np.prod([sizes[d] for d in v])))],
                           dtype=np.float64).reshape([sizes[d] for d in v]) for k, v in ARRAYS.items()}
-    p = np.array(w.rng.sample(range(n), n), dtype=np.int64)
+    p = np.array(rng.sample(range(n), n), dtype=np.int64)
     names = {"np": np, "sum": np.sum, "max": np.max, "min": np.min, "where": np.where, "einsum": np.einsum,
              "minimum": np.minimum, "maximum": np.maximum, "p": p, **sizes}
     names.update({k: x.copy() for k, x in arrays.items()})
     with np.errstate(all="ignore"):
-        exec("\n".join(w.python), names)
+        exec("\n".join(python), names)
     if not all(np.abs(names[k]).max() <= LARGEST for k in ARRAYS):
         return None
-    args = ", ".join(f"{k}: inout float64[{', '.join(v)}]" for k, v in ARRAYS.items())
-    text = [f"kernel k{seed}(n: int32, m: int32, p: int64[n], {args})", "assume n >= 3 and m >= 3", *w.domains, *w.lines]
     out = [f"kernel {seed}", "text", *text, "endtext", f"param n {n}", f"param m {m}"]
     out.append("input p " + " ".join(map(str, p)))
     for k, x in arrays.items():
         out.append(f"input {k} " + " ".join(repr(float(y)) for y in x.ravel()))
     for k in ARRAYS:
         out.append(f"result {k} float64 0 " + " ".join(repr(float(y)) for y in names[k].ravel()))
-    return out, w.python
+    return out, python
 
 
 def main():
