@@ -105,6 +105,7 @@ class Expansion : public ArrayContext {
     name_loops();
     t_.statements.clear();
     for (Made& m : out_) t_.statements.push_back(std::move(m.statement));
+    declare_where_data_subscripts();
   }
 
   // ---- What array values ask.
@@ -227,6 +228,7 @@ class Expansion : public ArrayContext {
   /// A variable that the statement makes an array.
   void declare(const Target& target, const Exprs& shape, const Span& at) {
     arrays_[target.name] = shape;
+    if (target.declares) of_values_.insert_or_assign(target.name, at);
     if (target.declares || t_.temporaries.contains(target.name)) return;
     Argument a;
     a.name = target.name;
@@ -235,6 +237,34 @@ class Expansion : public ArrayContext {
     a.order = t_.default_order;
     a.at = at;
     if (t_.guess) t_.args.push_back(std::move(a));
+  }
+
+  /// The shapes of temporaries are found from their subscripts, where these are affine; others have
+  /// that of the value.
+  void declare_where_data_subscripts() {
+    const auto look = [&](const Expr& e) {
+      walk(e, [&](const Expr& x) {
+        const auto* l = x.as<Load>();
+        const auto made = l && !l->linear ? of_values_.find(l->array) : of_values_.end();
+        const auto affine = [](const Expr& i) { return to_affine(i, {}).has_value(); };
+        if (made == of_values_.end() || std::all_of(l->index.begin(), l->index.end(), affine))
+          return true;
+        Temporary t;
+        t.name = l->array;
+        t.shape = arrays_.at(l->array);
+        t.at = made->second;
+        t_.temporaries.emplace(t.name, std::move(t));
+        return true;
+      });
+    };
+    for (const Statement& s : t_.statements) {
+      for (const Assignee& a : s.lhs) look(a.e);
+      if (s.rhs) look(s.rhs);
+      for (const Expr& p : s.options().predicates) look(p);
+    }
+    for (const Chain& c : t_.chains)
+      for (const Expr& e : c.conditions) look(e);
+    for (const Rule& r : t_.rules) look(r.body);
   }
 
   /// Where the loops of an assignee's axes begin: at the subscript itself where it advances by 1.
@@ -633,6 +663,7 @@ class Expansion : public ArrayContext {
   Errors& errors_;
   ArrayValues values_{*this};
   std::map<std::string, std::optional<Exprs>> arrays_;  // by name: the shape, if it is known
+  std::map<std::string, Span> of_values_;  // temporaries that statements on arrays declare
   std::map<std::string, const Rule*> rules_;
   Loops loops_;
   int next_loop_ = 0;

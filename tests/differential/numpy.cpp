@@ -20,7 +20,8 @@
 /// after the kernel's text was printed and read again.
 ///
 /// Settings in the environment: MOONLOOP_NUMPY_KERNELS how many (100), MOONLOOP_NUMPY_SEED the
-/// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays.
+/// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays;
+/// MOONLOOP_PROGRAMS_SEED the first seed of the data of examples/programs.
 using namespace moonloop;
 using namespace moonloop::differential;
 
@@ -148,9 +149,12 @@ class Batch {
 
   void add(const Case& c) {
     attempt(c, [&] {
-      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).at(0));
-      const Kernel again =
-          complete(parse_kernels(add_source("printed", print_kernel(as_text(k)))).at(0));
+      const std::vector<Kernel> all = parse_kernels(add_source("seed " + c.seed, c.text));
+      const Kernel k = complete(all.at(0));
+      std::string printed = print_kernel(as_text(k));
+      for (std::size_t callee = 1; callee < all.size(); ++callee)
+        printed += print_kernel(as_text(complete(all[callee])));
+      const Kernel again = complete(parse_kernels(add_source("printed", printed)).at(0));
       for (const Kernel* one : {&k, &again}) {
         const auto scalars = read_scalars(*one, c.params);
         std::vector<Buffer> arrays = arrays_of(c, *one, scalars);
@@ -229,4 +233,8 @@ TEST_CASE("numpy: random kernels compute what their generator's NumPy computes")
 TEST_CASE("numpy: random statements on arrays compute what NumPy makes of them") {
   run_cases("differential/numpy_slices.py", "MOONLOOP_SLICES_SEED",
             setting("MOONLOOP_SLICES", "100"));
+}
+
+TEST_CASE("numpy: the programs of the field compute what theirs in NumPy do") {
+  run_cases("differential/programs.py", "MOONLOOP_PROGRAMS_SEED", "20");
 }
