@@ -1,6 +1,5 @@
 -- Schedules for devices: parallel loops become groups and work-items, neighbours along memory; what
 -- work-items of a group share goes through local memory. For moonloop.auto alone.
-local lp = require "moonloop"
 local Facts = require "moonloop.auto_facts"
 local Cpu = require "moonloop.auto_cpu"
 local Blocks = require "moonloop.auto_blocks"
@@ -50,30 +49,13 @@ function Device.schedule(script, options)
 end
 
 -- Whether the kernel that is called has arrays for which a work-item has no room.
-local function has_long_arrays(callee)
+function Device.is_no_function(callee)
   for _, each in ipairs(callee.temporaries) do
     for _, extent in ipairs(each.shape or {}) do
       if not tonumber(extent) then return true end
     end
   end
   return false
-end
-
--- Statements of other kernels in the places of their calls, where work-items could share their loops:
--- no loop around the call is parallel, or one work-item cannot run it.
-function Device:inline_calls()
-  for _, insn in ipairs(self.script.knl.instructions) do
-    local name = insn.kind == "call" and insn.rhs:match "^([%a_][%w_]*)%("
-    local known, callee = pcall(lp.callee, self.script.knl, name)
-    local in_parallel = false
-    for _, each in ipairs(insn.inames) do in_parallel = in_parallel or self.facts.loop[each].par end
-    local why = name and ("the loops of `%s` are work-items', too"):format(name)
-    if name and known and (not in_parallel or has_long_arrays(callee))
-        and self.script:try(why, "inline", name) then
-      self:look()
-      return self:inline_calls()  -- what was put in calls others
-    end
-  end
 end
 
 -- Loops over time stay on the host.

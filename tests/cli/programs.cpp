@@ -32,9 +32,8 @@ const std::string kFieldFolder = (kRoot / "examples/programs").string();
 /// The options of the schedule that `auto` writes for a target.
 std::string field_schedule(const FieldProgram& p, const std::string& target, const Folder& f) {
   const std::string file = f / (p.name + ".lua");
-  const Outcome o = tool("auto " + p.name + ".loop --kernel " + p.name + " --quiet --target " +
-                             target + " -o " + file,
-                         kFieldFolder);
+  const Outcome o =
+      tool("auto " + p.name + ".loop --quiet --target " + target + " -o " + file, kFieldFolder);
   CHECK(o.status == 0);
   if (o.status != 0) MESSAGE(o.err);
   return " " + p.name + ".loop --kernel " + p.name + " --target " + target + " -t " + file;
@@ -56,7 +55,8 @@ TEST_CASE("programs: what auto makes of those of the field agrees with the inter
     }
 }
 
-TEST_CASE("programs: nvcc takes what auto makes of those of the field, which all is on the device") {
+TEST_CASE(
+    "programs: nvcc takes what auto makes of those of the field, which all is on the device") {
   const Folder f;
   std::set<std::string> sources;
   for (const FieldProgram& p : kFieldPrograms) {
