@@ -55,6 +55,11 @@ void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Ex
   }
   Temporary& t = k.temporaries.at(name);
   set(t, shape, strides);
+  if (t.strides && !span_of(shape, strides))
+    refuse(
+        "bad-strides", t.at ? t.at : k.at,
+        "temporary `{}` of shape ({}) would have strides ({}); those of a temporary are constants",
+        name, to_string(shape), to_string(strides));
   check_strides(t);
 }
 

@@ -1,5 +1,6 @@
 -- Schedules for processors: loops along memory innermost, lanes of vectors, blocks of results in
 -- registers, threads. For moonloop.auto alone.
+local lp = require "moonloop"
 local Facts = require "moonloop.auto_facts"
 local Recurrence = require "moonloop.auto_recurrence"
 local cut_time = require "moonloop.auto_time"
@@ -20,12 +21,33 @@ function Cpu.schedule(script, options)
     params = options.params,
   }, Cpu)
   self:look()
+  if self.threads then self:inline_calls() end
   self:take_scans{
     blocks = function(iname) return self.threads and self:is_worth_threads(iname) end,
     size = 1024, tag = "par",
   }
   for _, iname in ipairs(self.facts.inside[""] or {}) do self:nest(iname) end
   return self.script
+end
+
+-- Whether what is called within parallel loops cannot be a function.
+function Cpu.is_no_function() return false end
+
+-- Statements of other kernels in the places of their calls, where no loop around a call is parallel: those
+-- in what is called may be.
+function Cpu:inline_calls()
+  for _, insn in ipairs(self.script.knl.instructions) do
+    local name = insn.kind == "call" and insn.rhs:match "^([%a_][%w_]*)%("
+    local known, callee = pcall(lp.callee, self.script.knl, name or "")
+    local in_parallel = false
+    for _, each in ipairs(insn.inames) do in_parallel = in_parallel or self.facts.loop[each].par end
+    local why = not in_parallel and "loops in `%s` can be shared, and none around its call"
+      or known and self.is_no_function(callee) and "no work-item has room for arrays of `%s`"
+    if name and known and why and self.script:try(why:format(name), "inline", name) then
+      self:look()
+      return self:inline_calls()  -- what was put in may call others
+    end
+  end
 end
 
 -- Prefix sums and their kin, as `how` of moonloop.auto_scan says.

@@ -29,6 +29,7 @@ function Device.schedule(script, options)
     left_by_steps = {},  -- loops over what several time steps at a time leave
   }, Device)
   self:look()
+  self:inline_calls()
   self:take_scans{
     blocks = function() return true end, only_blocks = true,
     size = 128, tag = "g.0",
@@ -45,6 +46,16 @@ function Device.schedule(script, options)
   end
   self:share_totals()
   return self.script
+end
+
+-- Whether the kernel that is called has arrays for which a work-item has no room.
+function Device.is_no_function(callee)
+  for _, each in ipairs(callee.temporaries) do
+    for _, extent in ipairs(each.shape or {}) do
+      if not tonumber(extent) then return true end
+    end
+  end
+  return false
 end
 
 -- Loops over time stay on the host.

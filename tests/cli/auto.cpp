@@ -176,6 +176,42 @@ TEST_CASE("auto: a kernel that others call has a schedule for that") {
   CHECK(has(tool("auto k.loop --target cuda --kernel smooth", f.str()).out, "\"g.0\""));
 }
 
+TEST_CASE("auto: what is called outside of parallel loops is scheduled where it is called") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel steps(n: int32, m: int32, a: inout float64[n, n], b: inout float64[n, n])\n"
+          "assume n >= 2\n"
+          "domain {[t]: 0 <= t < m}\n"
+          "for t\n  call step(n, a, b)\n  call step(n, b, a)\nend\n"
+          "kernel step(n: int32, x: float64[n, n], y: inout float64[n, n])\n"
+          "assume n >= 2\n"
+          "y[1:-1] = x[:-2] + x[2:]\n");
+  f.write("rows.loop",
+          "kernel rows(n: int32, m: int32, a: inout float64[m, n])\n"
+          "domain {[j]: 0 <= j < m}\n"
+          "call turn(n, a[j, :])\n"
+          "kernel turn(n: int32, x: inout float64[n])\n"
+          "<> y = x\nx = y[::-1]\n");
+  const auto script = [&](const std::string& arguments) {
+    const Outcome o = tool("auto " + arguments, f.str());
+    CHECK_MESSAGE(o.status == 0, o.err);
+    return o.out;
+  };
+  const std::string shared =
+      "-- loops in `step` can be shared, and none around its call\nsteps = lp.inline(steps, "
+      "\"step\")\n";
+  for (const std::string target : {"openmp", "opencl", "cuda", "ispc"}) {
+    CAPTURE(target);
+    const std::string found = script("k.loop --kernel steps --target " + target);
+    CHECK(has(found, shared));
+    CHECK(has(found, target == "opencl" || target == "cuda" ? "\"g.0\"" : "\"par\""));
+  }
+  CHECK(!has(script("k.loop --kernel steps --target c"), "inline"));
+  CHECK(has(script("rows.loop --kernel rows --target opencl"),
+            "-- no work-item has room for arrays of `turn`\nrows = lp.inline(rows, \"turn\")\n"));
+  CHECK(!has(script("rows.loop --kernel rows --target openmp"), "inline"));
+}
+
 TEST_CASE("auto: kernels and routines that have no schedule are in the script with the reason") {
   const Folder f;
   f.write("k.loop",

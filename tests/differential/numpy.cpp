@@ -24,7 +24,8 @@
 ///
 /// Settings in the environment: MOONLOOP_NUMPY_KERNELS how many (100), MOONLOOP_NUMPY_SEED the
 /// first seed (1); MOONLOOP_SLICES and MOONLOOP_SLICES_SEED the same of statements on arrays,
-/// MOONLOOP_SLICES_C, _OPENMP and _DEVICE how many with automatic schedules.
+/// MOONLOOP_SLICES_C, _OPENMP and _DEVICE how many with automatic schedules;
+/// MOONLOOP_PROGRAMS_SEED the first seed of the data of examples/programs.
 using namespace moonloop;
 using namespace moonloop::differential;
 
@@ -317,4 +318,8 @@ TEST_CASE("numpy: devices: statements on arrays with automatic schedules") {
   const char* device = std::getenv("MOONLOOP_DEVICE_TARGET");
   run_scheduled(parse_target(device ? device : "opencl").value(),
                 setting("MOONLOOP_SLICES_DEVICE", "8"), 8);
+}
+
+TEST_CASE("numpy: the programs of the field compute what theirs in NumPy do") {
+  run_cases("differential/programs.py", "MOONLOOP_PROGRAMS_SEED", "10");
 }

@@ -111,6 +111,13 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
         "strides (16, 1) put `t[0, 16]` and `t[1, 0]` of shape (16, 32) in one place");
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) == "bad-strides");
+  const char* of_n =
+      "kernel k(n: int32, a: float64[n])\ndomain {[i, j]: 0 <= i, j < n}\n"
+      "<> t[i, j] = a[i] + a[j]\n";
+  CHECK_THROWS_AS(tag_axes(of_n, "t", "N1,N0(pad=17)"), Refused);
+  CHECK(message([&] { tag_axes(of_n, "t", "N1,N0(pad=17)"); }) ==
+        "temporary `t` of shape (n, n) would have strides (17*((n + 16) // 17), 1); those of a "
+        "temporary are constants");
   for (const char* array : {"a", "t"})  // an argument's elements are distinct too
     CHECK(code_of([&] { tag_axes(kTile, array, "stride:0,stride:1"); }) == "bad-strides");
   CHECK(code_of([] { tag_axes(kTile, "a", "stride:16,stride:1"); }) == "bad-strides");
