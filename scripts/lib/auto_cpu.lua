@@ -39,15 +39,23 @@ function Cpu:inline_calls()
   for _, insn in ipairs(self.script.knl.instructions) do
     local name = insn.kind == "call" and insn.rhs:match "^([%a_][%w_]*)%("
     local known, callee = pcall(lp.callee, self.script.knl, name or "")
-    local in_parallel = false
-    for _, each in ipairs(insn.inames) do in_parallel = in_parallel or self.facts.loop[each].par end
-    local why = not in_parallel and "loops in `%s` can be shared, and none around its call"
-      or known and self.is_no_function(callee) and "no work-item has room for arrays of `%s`"
-    if name and known and why and self.script:try(why:format(name), "inline", name) then
+    local why = name and known and self:why_inline(insn, callee)
+    if why and self.script:try(why:format(name), "inline", name) then
       self:look()
       return self:inline_calls()  -- what was put in may call others
     end
   end
+end
+
+-- Why the call should not stay one; nothing where it may. Loops that are not looked at have tags.
+function Cpu:why_inline(call, callee)
+  for _, each in ipairs(call.inames) do
+    local loop = self.facts.loop[each]
+    if not loop or loop.par then
+      return self.is_no_function(callee) and "no work-item has room for arrays of `%s`"
+    end
+  end
+  return "loops in `%s` can be shared, and none around its call"
 end
 
 -- Prefix sums and their kin, as `how` of moonloop.auto_scan says.

@@ -210,6 +210,9 @@ TEST_CASE("auto: what is called outside of parallel loops is scheduled where it 
   CHECK(has(script("rows.loop --kernel rows --target opencl"),
             "-- no work-item has room for arrays of `turn`\nrows = lp.inline(rows, \"turn\")\n"));
   CHECK(!has(script("rows.loop --kernel rows --target openmp"), "inline"));
+  // A script made the loop around the call parallel before.
+  f.write("rows.lua", "rows = lp.tag_inames(rows, 'j:par')\n");
+  CHECK(!has(script("rows.loop --kernel rows --target openmp -t rows.lua"), "inline"));
 }
 
 TEST_CASE("auto: kernels and routines that have no schedule are in the script with the reason") {
