@@ -315,10 +315,11 @@ std::string boxes(const Called& p) {
       fail("unsupported", a.at,
            "`{}`: `{}`, which Fortran keeps, has no counterpart in the interface of a pure routine",
            p.kernel, b.name);
+    const char* in_box = b.pointer || b.record ? "pointer" : "allocatable";
     out += fmt::format(
-        "  {0}, {5}{1} :: {2}{3}\n  type :: {4}_type\n    {0}, {5} "
+        "  {0}, {6}{1} :: {2}{3}\n  type :: {4}_type\n    {0}, {5} "
         ":: value{3}\n  end type\n  type({4}_type), target :: {4}\n",
-        b.type, b.intent, b.name, b.shape, name_of(p, a), b.pointer ? "pointer" : "allocatable");
+        b.type, b.intent, b.name, b.shape, name_of(p, a), in_box, b.record ? "target" : in_box);
   }
   return out;
 }
@@ -328,7 +329,7 @@ std::string fill_boxes(const Called& p) {
   std::string out;
   for (const auto& [argument, b] : p.around.boxes) {
     const std::string box = name_of(p, parameter(p, argument)) + "%value";
-    if (b.pointer)
+    if (b.pointer || b.record)
       out += fmt::format("  {} => {}\n", box, b.name);
     else if (b.input)
       out += fmt::format("  if (allocated({0})) allocate ({1}, source={0})\n", b.name, box);
@@ -340,7 +341,7 @@ std::string fill_boxes(const Called& p) {
 std::string empty_boxes(const Called& p) {
   std::string out;
   for (const auto& [argument, b] : p.around.boxes)
-    if (b.pointer ? b.intent != ", intent(in)" : !b.input)
+    if (!b.record && (b.pointer ? b.intent != ", intent(in)" : !b.input))
       out += fmt::format(
           fmt::runtime(b.pointer ? "\n  {1} => {0}%value" : "\n  call move_alloc({0}%value, {1})"),
           name_of(p, parameter(p, argument)), b.name);

@@ -19,6 +19,10 @@ using Boxes = std::map<const sem::Symbol*, Box>;
 /// Whether a variable, of a routine's own, can be in a box.
 bool can_be_boxed(const sem::Symbol& s);
 
+/// Whether it is a record, or an array of records, in memory of the caller: the box has its address.
+/// It is in one only where the routine gives parts of it memory, or cannot have it otherwise.
+bool is_callers_record(const sem::Symbol& s);
+
 /// Whether a function gives a value that only Fortran can take.
 bool gives_boxed(const sem::Symbol& procedure);
 

@@ -23,7 +23,8 @@ class Declarations {
       if (&s.owner() != &scope) continue;
       if (is_address(s)) address(s);
       if (!s.has<sem::ObjectEntityDetails>()) continue;
-      const bool boxed = boxable_ = can_be_boxed(s);
+      const bool boxed = can_be_boxed(s);
+      boxable_ = boxed && !is_callers_record(s);
       std::set<std::string> before;
       const std::size_t defaults = routine_.defaults.size();
       if (boxed)
@@ -351,8 +352,8 @@ class Declarations {
       unsupported(at, fmt::format("`{}` of any type", shown(v)));
     if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", shown(v)));
     v.allocatable = sem::IsAllocatable(s);
-    if (v.allocatable && (details.shape().empty() || !v.bounds.empty() || v.result ||
-                          (!v.dummy && (v.saved || s.owner().IsDerivedType()))))
+    if (v.allocatable &&
+        (details.shape().empty() || !v.bounds.empty() || v.result || (!v.dummy && v.saved)))
       unsupported(at, fmt::format("the allocatable `{}`", shown(v)));
     std::vector<Bounds> outer = std::move(v.bounds);
     v.bounds.clear();
