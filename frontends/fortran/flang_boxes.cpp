@@ -36,7 +36,8 @@ bool has_allocatable_parts(const std::optional<ev::DynamicType>& type) {
 /// The allocatable arrays, and the records with such components, to which statements give memory
 /// more than once, or in several ways, or which they use as a whole in ways that C cannot follow.
 struct MemoryFinder : TreeVisitor {
-  explicit MemoryFinder(const ProcedureEffects& p) : procedures(p) {}
+  MemoryFinder(const ProcedureEffects& p, std::set<const ev::Assignment*> same)
+      : procedures(p), same_shape(std::move(same)) {}
 
   bool before(const TreeNode& n) override {
     bool inside = true;
@@ -57,8 +58,8 @@ struct MemoryFinder : TreeVisitor {
       if (Path o = path_of(std::get<fp::AllocateObject>(a.t)); !o.empty())
         objects.push_back(std::move(o));
     const bool beside =
-        objects.size() != all.size() || std::any_of(objects.begin(), objects.end(),
-                                                    [](const Path& o) { return is_outer(*o[0]); });
+        objects.size() != all.size() ||
+        std::any_of(objects.begin(), objects.end(), [](const Path& o) { return is_outer(*o[0]); });
     for (const Path& o : objects)
       if (beside || sem::IsDummy(*o[0]) || !once.insert(o).second) found.insert(o[0]);
     add_together(objects);
@@ -85,7 +86,8 @@ struct MemoryFinder : TreeVisitor {
     const ev::Assignment* a = sem::GetAssignment(s);
     const sem::Symbol* base = a ? base_of(a->lhs) : nullptr;
     if (!base) return;
-    const sem::Symbol* whole = masked == 0 ? whole_allocatable(a->lhs) : nullptr;
+    const bool keeps = masked > 0 || same_shape.contains(a);
+    const sem::Symbol* whole = keeps ? nullptr : whole_allocatable(a->lhs);
     if ((whole && a->rhs.Rank() > 0 && !keeps_shape(a->lhs, a->rhs)) ||
         has_allocatable_parts(a->lhs.GetType()))
       found.insert(base);
@@ -193,6 +195,7 @@ struct MemoryFinder : TreeVisitor {
   }
 
   const ProcedureEffects& procedures;
+  const std::set<const ev::Assignment*> same_shape;
 };
 
 /// `return` as a way out of a scope that is `depth` loops and scopes further out.
@@ -210,6 +213,24 @@ void leave_scope(Body& body, int depth) {
 }
 
 std::string type_name(const std::string& address) { return address + "_type"; }
+
+}  // namespace
+
+namespace {
+
+/// The bounds of an array as declared, of arguments and constants; empty for others.
+std::string bounds_of(const sem::Symbol& s) {
+  std::string out;
+  for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
+    const auto &lower = axis.lbound().GetExplicit(), &upper = axis.ubound().GetExplicit();
+    if (!lower || !upper) return "";
+    for (const auto& e : {*lower, *upper})
+      for (const sem::Symbol& x : ev::CollectSymbols(e))
+        if (!sem::IsDummy(x.GetUltimate()) || x.Rank() > 0) return "";
+    out += (out.empty() ? "(" : ", ") + lower->AsFortran() + ":" + upper->AsFortran();
+  }
+  return out.empty() ? out : out + ")";
+}
 
 }  // namespace
 
@@ -233,7 +254,7 @@ bool can_be_boxed(const sem::Symbol& s) {
     return s.Rank() == 0 && !type->IsPolymorphic() && is_chained(type->GetDerivedTypeSpec());
   if (sem::IsPointer(s)) return !sem::IsDummy(s) && !sem::IsFunctionResult(s);
   const bool allocatable = sem::IsAllocatable(s);
-  if (is_callers_record(s)) return s.Rank() == 0 || begins_at_one(s);
+  if (is_callers_record(s)) return s.Rank() == 0 || begins_at_one(s) || !bounds_of(s).empty();
   if (sem::IsDummy(s) || sem::IsFunctionResult(s)) return allocatable && !type->IsPolymorphic();
   return allocatable || (is_derived(*type) && s.Rank() == 0 && !type->IsPolymorphic());
 }
@@ -249,8 +270,8 @@ bool gives_boxed(const sem::Symbol& procedure) {
   if (!d || !d->isFunction()) return false;
   const sem::Symbol& result = d->result();
   const sem::DerivedTypeSpec* record = record_type(ev::DynamicType::From(result));
-  return sem::IsAllocatable(result) || (record && result.Rank() == 0 &&
-                                        sem::FindAllocatableOrPointerDirectComponent(*record));
+  return sem::IsAllocatable(result) ||
+         (record && sem::FindAllocatableOrPointerDirectComponent(*record));
 }
 
 namespace {
@@ -286,7 +307,7 @@ std::set<std::string> sized_in_fortran(const Routine& routine) {
 
 Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& places,
                const ProcedureEffects& procedures, Routine& routine) {
-  MemoryFinder memory(procedures);
+  MemoryFinder memory(procedures, assignments_of_same_shape(block, routine.at));
   walk(block, memory);
   memory.settle_uses();
   const std::set<std::string> later = sized_in_fortran(routine);
@@ -331,6 +352,7 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
     b.what.allocatable = sem::IsAllocatable(s);
     b.what.pointer = b.pointer = sem::IsPointer(s);
     b.what.record = is_callers_record(s);
+    if (b.what.record && !begins_at_one(s)) b.what.bounds = bounds_of(s);
     for (int axis = 0; axis < s.Rank(); ++axis) b.what.shape += axis ? ", :" : "(:";
     if (s.Rank() > 0) b.what.shape += ")";
     b.what.result = sem::IsFunctionResult(s);
@@ -360,7 +382,7 @@ BoxLines lines_of(const Box& box, const std::string& address, const std::string&
   const FortranBox& w = box.what;
   BoxLines out;
   const std::string pointer = "to_" + address;
-  const std::string allocatable = w.allocatable               ? ", allocatable"
+  const std::string allocatable = w.allocatable             ? ", allocatable"
                                   : box.pointer || w.record ? ", pointer"
                                                             : "";
   out.declarations = fmt::format(

@@ -441,7 +441,7 @@ class Declarations {
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
-    if (whole.constant || (whole.result && (whole.array || type.IsPolymorphic())))
+    if (whole.constant || (whole.result && type.IsPolymorphic()))
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
@@ -458,16 +458,34 @@ class Declarations {
         if (boxable_) refuse_chain(v.written, at);
         continue;
       }
-      if (whole.dummy) v.component = component(whole, type, *c);
+      if (v.ranks.empty()) v.ranks.push_back(whole.bounds.size());
+      v.ranks.push_back(static_cast<std::size_t>(c->Rank()));
+      if (whole.dummy) v.component = component(whole, type, *c, v.written, v.ranks);
       v.result = false;  // the routine gives it by an argument
       v.pointer_attributes.clear();
       object(std::move(v), *c, at);
     }
   }
 
+  /// `(:)%part%x(:)` for `%part%x`.
+  static std::string with_axes(const std::string& path, const std::vector<std::size_t>& ranks) {
+    std::string out;
+    std::size_t at = 0;
+    for (const std::size_t axes : ranks) {
+      for (std::size_t axis = 0; axis < axes; ++axis) out += axis > 0 ? ",:" : "(:";
+      if (axes > 0) out += ")";
+      const std::size_t next = std::min(path.find('%', at + 1), path.size());
+      out += path.substr(at, next - at);
+      at = next;
+    }
+    return out;
+  }
+
   static std::shared_ptr<const FortranComponent> component(const Variable& whole,
                                                            const ev::DynamicType& type,
-                                                           const sem::Symbol& c) {
+                                                           const sem::Symbol& c,
+                                                           const std::string& path,
+                                                           const std::vector<std::size_t>& ranks) {
     FortranComponent out;
     if (whole.component) {
       out = *whole.component;
@@ -482,8 +500,9 @@ class Declarations {
         out.module = DEREF(declared.owner().symbol()).name().ToString();
     }
     if (whole.outer) out.array = out.array || whole.array;
-    out.path += "%" + c.name().ToString();
+    out.path = path.substr(path.find('%'));
     out.nested = out.nested || (whole.array && !c.get<sem::ObjectEntityDetails>().shape().empty());
+    if (out.nested && !whole.outer) out.path = with_axes(out.path, ranks);
     return std::make_shared<const FortranComponent>(std::move(out));
   }
 
