@@ -175,7 +175,7 @@ void settle_allocated(Routine& routine) {
            of);
     const Expr to = new_scalar(routine, of + "_allocated", Scalar::Bool, at);
     names.emplace(flag, to.as<Var>()->name);
-    if (passed.contains(of)) routine.variables.at(of).memory_flag = to.as<Var>()->name;
+    if (!it->second.written.empty()) it->second.memory_flag = to.as<Var>()->name;
     routine.body.insert(routine.body.begin(), {at, Assignment{to, Expr(BoolLit{false})}});
   }
   if (!names.empty()) rename_in(routine.body, names);

@@ -235,7 +235,8 @@ class ComponentRoutines {
         "    x(1) = mod(x(1) + sum(v%a) + sum(v%b) + v%n + sum(q%row(2)) + c%one + q(2)%two, 3d0)\n"
         "    do j = 1, n\n      x(j) = mod(x(j), 3d0)\n    end do\n";
     return out +
-           "    write (*, '(a, 4l2, 5i4, 4f9.4)') v%name, v%f, c%l, q(1)%l(1), v%in%k, q(1)%in%k, "
+           "    write (*, '(2a, 4l2, 5i4, 4f9.4)') v%name, line(1:4), v%f, c%l, q(1)%l(1), v%in%k, "
+           "q(1)%in%k, "
            "&\n"
            "      c%in%k, m, c%two, c%row(1), c%in%y(2), v%in%y, q(2)%in%y(2)\n  end subroutine\n";
   }
