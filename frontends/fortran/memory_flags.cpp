@@ -15,6 +15,9 @@
 namespace moonloop::fortran {
 namespace {
 
+/// In the names of variables that say whether others have memory.
+constexpr const char* kFlagSuffix = "_allocated";
+
 /// Rewrites all expressions of statements, and of those within them.
 void rewrite_all(Body& body, const std::function<Expr(const Expr&)>& f) {
   for (Statement& s : body) {
@@ -173,7 +176,7 @@ void settle_allocated(Routine& routine) {
            "`allocated` of `{}`, which is not the routine's own, is not supported in Fortran "
            "kernels",
            of);
-    const Expr to = new_scalar(routine, of + "_allocated", Scalar::Bool, at);
+    const Expr to = new_scalar(routine, of + kFlagSuffix, Scalar::Bool, at);
     names.emplace(flag, to.as<Var>()->name);
     if (!it->second.written.empty()) it->second.memory_flag = to.as<Var>()->name;
     routine.body.insert(routine.body.begin(), {at, Assignment{to, Expr(BoolLit{false})}});
@@ -201,8 +204,15 @@ void fold_memory_flags(Routine& routine) {
   std::set<std::string> flags;
   for (auto& [name, v] : routine.variables)
     if (!v.memory_flag.empty()) flags.insert(std::exchange(v.memory_flag, {}));
-  if (flags.empty()) return;
   fold_flags(routine, [&](const std::string& name) { return flags.contains(name); });
+  for (const auto& [name, v] : routine.variables)  // also of pointers, which are no variables now
+    if (!v.dummy && !v.array && v.logical && name.find(kFlagSuffix) != std::string::npos)
+      flags.insert(name);
+  each(routine.body, [&](const Statement& s) {  // one of the program's may get other values
+    const auto* a = std::get_if<Assignment>(&s.what);
+    if (const auto* v = a ? a->to.as<Var>() : nullptr; v && !a->value.as<BoolLit>())
+      flags.erase(v->name);
+  });
   drop_unread(flags, routine);
 }
 

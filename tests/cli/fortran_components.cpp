@@ -434,7 +434,8 @@ end module
   print *, v%in(1)%q, v%in(2)%q, v%n
 end program
 )");
-  same_program(f, {"counter_init", "counter_add", "total", "done", "count", "tiles", "sum_tiles", "swap", "resize", "nested"});
+  same_program(f, {"counter_init", "counter_add", "total", "done", "count", "tiles", "sum_tiles",
+                   "swap", "resize", "nested"});
 }
 
 TEST_CASE("fortran components: whole arrays of the same shape are assigned in C") {
@@ -820,4 +821,69 @@ contains
 end program
 )");
   same_program(f, {"all_of", "two", "held", "show"});
+}
+
+TEST_CASE("fortran components: what is refused") {
+  const Folder f;
+  f.write("k.f90", R"(module parts
+  implicit none
+  type inner
+    real :: y = 1
+  end type
+  type cell
+    real :: x = 0
+    type(inner) :: in(2)
+  end type
+  type work
+    real, allocatable :: a(:)
+    real, pointer :: p(:) => null()
+  end type
+  interface
+    subroutine outside(p)
+      import cell
+      type(cell), intent(inout) :: p(:)
+    end subroutine
+  end interface
+contains
+  function ring(n) result(c)
+    integer, intent(in) :: n
+    type(cell) :: c(n)
+    c%x = n
+  end function
+  real function total(c)
+    type(cell), intent(in) :: c(:)
+    total = sum(c%x)
+  end function
+  subroutine s1(n, t)
+    integer, intent(in) :: n
+    real, intent(out) :: t
+    t = total(ring(n))
+  end subroutine
+  subroutine s2(p)
+    type(cell), intent(inout) :: p(:)
+    call outside(p)
+  end subroutine
+  subroutine s3(n, w)
+    integer, intent(in) :: n
+    type(work), intent(inout), optional :: w
+    if (present(w)) allocate (w%a(n))
+  end subroutine
+  subroutine s4(n, x)
+    integer, intent(in) :: n
+    real, intent(inout), target :: x(n)
+    type(work) :: w
+    w%a = [x, 1.0]
+    w%p => x
+  end subroutine
+end module
+)");
+  const Outcome out = tool("show k.f90 --what imports", f.str());
+  const auto says = [&](const std::string& what) { CHECK_MESSAGE(has(out.out, what), out.out); };
+  says("k.f90:33:5: the array of records that `ring` gives, other than for a variable, is not");
+  says("k.f90:37:5: the argument `p`, which is not a plain variable or array, of `outside`");
+  says("k.f90:42:21: `allocate` of other variables than the routine's own is not supported");
+  says("k.f90:49:5: `x`, which is a pointer or allocatable and not a module's, in `assignment`");
+  const Outcome arrays = tool("gen k.f90 --kernel s2", f.str());
+  CHECK_MESSAGE(has(arrays.err, "`p%in`, an array of records in an array of records, in `call`"),
+                arrays.err);
 }
