@@ -387,8 +387,9 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out,
-                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
+    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
+      put(x, {{k.states[n]}, {}}, 0, to);
+    });
   }
 
   /// The same in `depth` constructs around.
@@ -416,39 +417,23 @@ class Resolution {
 
   void put_expressions(Statement& x, const State& s) const {
     if (auto* c = std::get_if<SubroutineCall>(&x.what)) {
-      for (const std::size_t n : c->keeps_bounds) pass_pointer(c->arguments.at(n), s, x.at);
+      for (const std::size_t n : c->keeps_bounds) pass_pointer(c->arguments.at(n), s, x.at, *c);
       if (c->gives_record)
         for (const Expr& a : c->arguments) check_bounds(a, s, x.at);
-      if (c->output)
-        for (Expr& a : c->arguments) a = without_target(a, s);
-      for (SubroutineCall& other : c->otherwise)
-        for (Expr& a : other.arguments) a = without_target(a, s);
     }
     expressions(x, [&](Expr& e) {
       if (e) e = resolved(e, s, x.at);
     });
   }
 
-  /// An argument of a statement in Fortran, which asks of a pointer without a target nothing else.
-  Expr without_target(const Expr& e, const State& s) const {
-    const auto lacks = [&](const Expr& x) {
-      const auto* v = x ? x.as<Var>() : nullptr;
-      const auto it = v && pointers_.count(v->name) ? s.find(v->name) : s.end();
-      return v && pointers_.count(v->name) && (it == s.end() || !it->second.place);
-    };
-    if (!e || !called(e, kAssociated).empty()) return e;
-    if (lacks(e)) return call(kAbsent, {}, e.at());
-    if (!called(e, kBound).empty() && lacks(e.as<Call>()->args.at(0))) return lit(0);
-    return map_children(e, [&](const Expr& x) { return without_target(x, s); });
-  }
-
   /// A pointer for one of the callee's, which gets the target, or nothing.
-  void pass_pointer(Expr& e, const State& s, const Span& at) const {
+  void pass_pointer(Expr& e, const State& s, const Span& at, SubroutineCall& in) const {
     const auto* v = e.as<Var>();
     if (!v || !pointers_.count(v->name)) return;
     const auto it = s.find(v->name);
     if (it == s.end() || !it->second.place) {
       e = call(kAbsent, {}, at);
+      in.otherwise.clear();
     } else {
       check_bounds(e, s, at);
     }

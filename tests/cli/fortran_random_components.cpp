@@ -229,7 +229,7 @@ class ComponentRoutines {
                         "    m = n + 1\n    allocate (v%a(m - 1))\n    allocate (v%b(n, m - 5 - (n "
                         "- 6)))\n"})) +
         "    v%a = 0.5d0\n    v%b = 0.25d0\n    line = ' '\n";
-    if (!boxed_) out += "    v%view => y\n";
+    out += boxed_ ? "    v = made(n)\n" : "    v%view => y\n";
     for (int n = 4 + upto(7); n > 0; --n) out += "    " + statement(0);
     out +=
         "    x(1) = mod(x(1) + sum(v%a) + sum(v%b) + v%n + sum(q%row(2)) + c%one + q(2)%two, 3d0)\n"
