@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/language.h"
+#include "codegen/print/fortran_boxes.h"
 #include "codegen/print/fortran_names.h"
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
@@ -26,14 +27,6 @@ void check_names(const Called& p) {
   check(p.kernel, {});
   for (const Parameter& a : p.params) check(name_of(p, a), a.at);
 }
-void check_components(const Called& p) {
-  for (const Parameter& a : p.params)
-    if (const auto& c = a.fortran.component; c && c->nested)
-      fail("unsupported", a.at,
-           "`{}`: `{}{}` is an array of each element of an array, which the interface cannot pass",
-           p.kernel, c->of, c->path);
-}
-
 /// The type of a variable with components, where the routine is written: under another name where
 /// an argument has its own.
 struct DerivedType {
@@ -144,6 +137,20 @@ std::vector<Expr> own_axes(const Parameter& a) {
   return {a.shape.begin() + (letters ? 1 : 0), a.shape.end()};
 }
 
+/// How many axes the variable of a component has, and where the component is an array in elements
+/// of others, each one on the way to it.
+std::vector<std::size_t> ranks_of(const Parameter& a) {
+  const FortranComponent& c = *a.fortran.component;
+  if (!c.nested) return {c.array ? own_axes(a).size() : 0};
+  std::vector<std::size_t> out{0};
+  for (const char letter : c.path)
+    if (letter == '%')
+      out.push_back(0);
+    else if (letter == ':')
+      ++out.back();
+  return out;
+}
+
 /// The bounds of an array as the routine declares it: callers through pointers to procedures and
 /// by generic names see them. Where they cannot be written here, as many axes.
 std::string declared_bounds(const Called& p, const Parameter& a) {
@@ -164,9 +171,10 @@ std::string declared_bounds(const Called& p, const Parameter& a) {
 }
 
 /// Those of an array that a function gives.
-std::string bounds_of_result(const Called& p, const Parameter& a) {
+std::string bounds_of_result(const Called& p, const Parameter& a, std::size_t from = 0) {
   std::string out;
-  for (const Expr& e : a.shape) {
+  for (std::size_t axis = from; axis < a.shape.size(); ++axis) {
+    const Expr& e = a.shape[axis];
     const std::string n = length(p, e, true);
     if (n.empty())
       fail("unsupported", a.at,
@@ -175,10 +183,16 @@ std::string bounds_of_result(const Called& p, const Parameter& a) {
            p.kernel,
            a.fortran.text && a.shape.size() == 1 ? "a text whose length is"
                                                  : "an array whose bounds are");
-    if (a.fortran.text && &e == &a.shape.front()) continue;  // its type has it
+    if (a.fortran.text && axis == 0) continue;  // its type has it
     out += (out.empty() ? "" : ", ") + n;
   }
   return out.empty() ? "" : "(" + out + ")";
+}
+
+/// Those of an array of records, of which `a` is a component.
+std::string bounds_of_records(const Called& p, const Parameter& a) {
+  const std::size_t own = ranks_of(a).at(0);
+  return own == 0 ? "" : bounds_of_result(p, a, a.shape.size() - own);
 }
 
 /// The type as the caller in Fortran has it.
@@ -209,13 +223,6 @@ bool is_letter(const Parameter& a) {
 /// The same of a logical value: as the integer 0 or 1.
 bool is_truth(const Parameter& a) { return a.fortran.logical && !a.is_array; }
 
-const Parameter& parameter(const Called& p, const std::string& name) {
-  const auto it = std::find_if(p.params.begin(), p.params.end(),
-                               [&](const Parameter& x) { return x.name == name; });
-  ensure(it != p.params.end(), "an argument that another one is about");
-  return *it;
-}
-
 /// The variable whose presence an argument of the C function says.
 std::string asked(const Called& p, const Parameter& a) {
   const auto it = std::find_if(p.params.begin(), p.params.end(),
@@ -242,10 +249,13 @@ bool is_found_where_present(const Called& p, const Parameter& a) {
   return optional_array(p, a) != nullptr;
 }
 
-/// An optional argument that the C function gets as another variable: a part of one that may not be
-/// there, or what may have no memory.
+/// Arrays that the elements of an array have each for itself: the C function gets a copy.
+bool is_nested(const Parameter& a) { return a.fortran.component && a.fortran.component->nested; }
+
+/// An argument that the C function gets as another variable: a part of an optional one that may not
+/// be there, what may have no memory, and copies.
 bool is_staged(const Parameter& a) {
-  return a.fortran.optional && (a.fortran.component || may_lack_memory(a));
+  return is_nested(a) || (a.fortran.optional && (a.fortran.component || may_lack_memory(a)));
 }
 std::string staged_name(const Called& p, const Parameter& a) {
   std::string name = fortran_name("", a.name, "_if_there");
@@ -261,11 +271,12 @@ std::string staged_name(const Called& p, const Parameter& a) {
 std::string extent(const Called& p, const Parameter& a) {
   const auto [array, axis] = axis_of(p, a);
   const std::size_t letters = array->fortran.text ? 1 : 0;
+  const std::size_t inner = is_nested(*array) ? own_axes(*array).size() - ranks_of(*array)[0] : 0;
+  const std::string of = inner > 0 ? passed_name(p, *array) : place_of(p, *array);
   const std::string head = extent_name(p) + "(",
-                    size = letters && axis == 1
-                               ? fmt::format("len({}, c_int64_t))", place_of(p, *array))
-                               : fmt::format("size({}, {}, c_int64_t))", place_of(p, *array),
-                                             axis - letters);
+                    size = letters && axis == 1 ? fmt::format("len({}, c_int64_t))", of)
+                                                : fmt::format("size({}, {}, c_int64_t))", of,
+                                                              axis - letters - inner);
   constexpr std::size_t kLine = 110;  // of 132, with what is before and after it
   return head + (head.size() + size.size() > kLine ? "&\n          " : "") + size;
 }
@@ -304,47 +315,6 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
   if (a.fortran.role == FortranRole::Lower)
     return fmt::format("lbound({}, {})", name, a.fortran.axis + 1);
   return a.fortran.role == FortranRole::Extent ? extent(p, a) : name;
-}
-
-/// What the caller passes or gets, and the box in which the routine has it.
-std::string boxes(const Called& p) {
-  std::string out;
-  for (const auto& [argument, b] : p.around.boxes) {
-    const Parameter& a = parameter(p, argument);
-    if (p.around.pure)
-      fail("unsupported", a.at,
-           "`{}`: `{}`, which Fortran keeps, has no counterpart in the interface of a pure routine",
-           p.kernel, b.name);
-    out += fmt::format(
-        "  {0}, {5}{1} :: {2}{3}\n  type :: {4}_type\n    {0}, {5} "
-        ":: value{3}\n  end type\n  type({4}_type), target :: {4}\n",
-        b.type, b.intent, b.name, b.shape, name_of(p, a), b.pointer ? "pointer" : "allocatable");
-  }
-  return out;
-}
-
-/// Into the boxes before the call, and out of them after it.
-std::string fill_boxes(const Called& p) {
-  std::string out;
-  for (const auto& [argument, b] : p.around.boxes) {
-    const std::string box = name_of(p, parameter(p, argument)) + "%value";
-    if (b.pointer)
-      out += fmt::format("  {} => {}\n", box, b.name);
-    else if (b.input)
-      out += fmt::format("  if (allocated({0})) allocate ({1}, source={0})\n", b.name, box);
-    else if (!b.result)
-      out += fmt::format("  call move_alloc({}, {})\n", b.name, box);
-  }
-  return out;
-}
-std::string empty_boxes(const Called& p) {
-  std::string out;
-  for (const auto& [argument, b] : p.around.boxes)
-    if (b.pointer ? b.intent != ", intent(in)" : !b.input)
-      out += fmt::format(
-          fmt::runtime(b.pointer ? "\n  {1} => {0}%value" : "\n  call move_alloc({0}%value, {1})"),
-          name_of(p, parameter(p, argument)), b.name);
-  return out;
 }
 
 /// A statement that runs where the argument is there, and has memory.
@@ -447,11 +417,12 @@ std::string type_in_c(const Called& p, const Parameter& a) {
   return a.is_array ? "type(*)" : "integer(" + integer_kind(a.type) + ")";
 }
 
-std::string colons(const Parameter& a) {
+std::string colons(std::size_t axes) {
   std::string out = "(:";
-  for (std::size_t i = 1; i < own_axes(a).size(); ++i) out += ", :";
+  for (std::size_t i = 1; i < axes; ++i) out += ", :";
   return out + ")";
 }
+std::string colons(const Parameter& a) { return colons(own_axes(a).size()); }
 
 /// How an argument is passed. A pure routine has to declare its outputs.
 std::string attribute(const Called& p, const std::string& name, Intent intent) {
@@ -481,29 +452,100 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
   }
   const FortranComponent& c = *a.fortran.component;
   if (a.fortran.role == FortranRole::Result)
-    return "type(" + type_of(p, a).alias + ") :: " + passed_name(p, a);
+    return "type(" + type_of(p, a).alias + ") :: " + passed_name(p, a) + bounds_of_records(p, a);
   std::string out = (c.polymorphic ? "class(" : "type(") + type_of(p, a).alias + ")";
   out += c.pointer.empty() ? attribute(p, name, written ? Intent::InOut : Intent::In) : c.pointer;
   if (a.fortran.optional) out += ", optional";
   out += " :: " + passed_name(p, a);
   if (!shape) return out;
-  if (has_assumed_shape(p, *shape)) return out + colons(*shape);
+  const std::size_t axes = ranks_of(*shape)[0];  // behind those of the component
+  if (has_assumed_shape(p, *shape)) return out + colons(axes);
   std::string lengths;
-  for (const Expr& e : shape->shape)
-    lengths += (lengths.empty() ? "" : ", ") + length(p, *shape, e);
+  for (std::size_t i = shape->shape.size() - std::min(axes, shape->shape.size());
+       i < shape->shape.size(); ++i)
+    lengths += (lengths.empty() ? "" : ", ") + length(p, *shape, shape->shape[i]);
   if (shape->shape.empty())
     fail("unsupported", a.at, "`{}`: the bounds of `{}` are not known", p.kernel, name);
   return out + "(" + lengths + ")";
 }
 
-/// What the C function gets of optional arguments as other variables, before the call and after it.
+/// What the C function gets as other variables, before the call and after it.
 struct Staged {
   std::string declarations, before, after;
 };
+
+/// `what`, where the argument is there.
+std::string if_there(const Called& p, const Parameter& a, const std::string& what) {
+  return wrapped(a.fortran.optional ? where_present(p, a, what) : "  " + what + "\n", "");
+}
+
+/// The i-th variable over the elements of arrays around a component.
+std::string over(std::size_t i) { return fmt::format("moonloop_i{}", i); }
+
+/// A copy of arrays that elements of an array have, element by element.
+void copy_nested(const Called& p, const Parameter& a, Staged& out) {
+  const std::string name = staged_name(p, a), type = callers_type(p, a);
+  const std::vector<Expr> shape = own_axes(a);
+  const std::vector<std::size_t> ranks = ranks_of(a);
+  if (type.ends_with("(*)") || a.fortran.outer)
+    fail("unsupported", a.at,
+         "`{}`: `{}`, an array of each element of an array, has no counterpart in the interface",
+         p.kernel, place_of(p, a));
+  const std::string names = place_of(p, a).substr(passed_name(p, a).size());
+  std::string place = passed_name(p, a), first = place, ranges, section, lengths;
+  std::size_t behind = shape.size(), number = 0, path = 1;
+  for (std::size_t level = 0; level < ranks.size(); ++level) {
+    if (level > 0) {
+      const std::size_t end = std::min(names.find('%', path), names.size());
+      place += names.substr(path - 1, end - path + 1);
+      first += names.substr(path - 1, end - path + 1);
+      path = end + 1;
+    }
+    behind -= ranks[level];
+    const bool last = level + 1 == ranks.size();
+    std::string index, of_first, in_copy, sizes;
+    for (std::size_t axis = 0; axis < ranks[level]; ++axis) {
+      const std::string comma = axis > 0 ? ", " : "";
+      const auto n = level > 0 ? as_int(shape[behind + axis]) : std::nullopt;
+      const std::string size =
+          n ? std::to_string(*n) : fmt::format("size({}, {})", first, axis + 1);
+      sizes += comma + size;
+      in_copy += comma + (last ? ":" : over(++number));
+      if (last) continue;
+      ranges += (ranges.empty() ? "" : ", ") + fmt::format("{} = 1:{}", over(number), size);
+      const std::string lower = fmt::format("lbound({}, {})", first, axis + 1);
+      index += comma + lower + " + " + over(number) + " - 1";
+      of_first += comma + lower;
+    }
+    if (!index.empty()) place += "(" + index + ")", first += "(" + of_first + ")";
+    if (sizes.empty()) continue;
+    section = in_copy + (section.empty() ? "" : ", " + section);
+    lengths = sizes + (lengths.empty() ? "" : ", " + lengths);
+  }
+  out.declarations += "  " + type + ", allocatable :: " + name + colons(a) + "\n";
+  const std::string copy = name + "(" + section + ")", all = "forall (" + ranges + ") ";
+  out.before += if_there(p, a, "allocate (" + name + "(" + lengths + "))");
+  out.before += if_there(p, a, all + copy + " = " + place);
+  if (is_input(p, a)) return;
+  const std::string back = if_there(p, a, all + place + " = " + copy);
+  out.after += "\n" + back.substr(0, back.size() - 1);
+}
+
+/// The variables over elements of arrays.
+std::string declared_numbers(const Called& p) {
+  std::size_t most = 0;
+  for (const Parameter& a : p.params)
+    if (is_nested(a)) most = std::max(most, own_axes(a).size() - ranks_of(a).back());
+  std::string out;
+  for (std::size_t i = 1; i <= most; ++i) out += (i > 1 ? ", " : "  integer :: ") + over(i);
+  return out.empty() ? out : out + "\n";
+}
 Staged staged(const Called& p) {
   Staged out;
+  out.declarations = declared_numbers(p);
   for (const Parameter& a : p.params) {
-    if (!is_staged(a)) continue;
+    if (is_nested(a)) copy_nested(p, a, out);
+    if (is_nested(a) || !is_staged(a)) continue;
     const std::string name = staged_name(p, a), place = place_of(p, a);
     const bool array = !own_axes(a).empty(), pointer = !a.fortran.pointer.empty();
     const bool stays = is_input(p, a), memory = a.fortran.allocatable;
@@ -559,19 +601,6 @@ std::string uses(const Called& p) {
                ", only: " + (name == own ? name : name + " => " + own) + "\n");
   }
   return fmt::format("{}", fmt::join(out, ""));
-}
-
-/// Lines of Fortran, none of which is too long.
-std::string wrapped(const std::string& text, const std::string& indent) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = indent + text.substr(at, end - at);
-    for (; line.size() > 120; line = "&" + line.substr(110)) out += line.substr(0, 110) + "&\n";
-    out += line + "\n";
-    at = end + 1;
-  }
-  return out;
 }
 
 /// Common blocks and variables that keep their values.
@@ -680,7 +709,6 @@ FortranInterface written(const Called& p) {
          to_string(p.target), fmt::join(others, ", "), last);
   }
   check_names(p);
-  check_components(p);
   const std::string module = module_of(p), function = function_in_c(p);
   FortranInterface out;
   out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +

@@ -126,7 +126,14 @@ std::string passed_name(const Called& p, const Parameter& a) {
 }
 
 std::string place_of(const Called& p, const Parameter& a) {
-  return passed_name(p, a) + (a.fortran.component ? a.fortran.component->path : "");
+  std::string out = passed_name(p, a);
+  bool axes = false;  // of arrays in elements of others
+  for (const char letter : a.fortran.component ? a.fortran.component->path : std::string()) {
+    axes = axes || letter == '(';
+    if (!axes) out += letter;
+    axes = axes && letter != ')';
+  }
+  return out;
 }
 
 bool is_first(const Called& p, const Parameter& a) {
@@ -135,6 +142,25 @@ bool is_first(const Called& p, const Parameter& a) {
     return x.fortran.component && !x.fortran.outer &&
            x.fortran.component->of == a.fortran.component->of;
   });
+}
+
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = indent + text.substr(at, end - at);
+    for (; line.size() > 120; line = "&" + line.substr(110)) out += line.substr(0, 110) + "&\n";
+    out += line + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+const Parameter& parameter(const Called& p, const std::string& name) {
+  const auto it = std::find_if(p.params.begin(), p.params.end(),
+                               [&](const Parameter& x) { return x.name == name; });
+  ensure(it != p.params.end(), "an argument that another one is about");
+  return *it;
 }
 
 }  // namespace moonloop::fortran_side

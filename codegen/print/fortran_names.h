@@ -45,4 +45,10 @@ std::string passed_name(const Called& p, const Parameter& a);
 /// The parameter as the caller's variable, or the part of one.
 std::string place_of(const Called& p, const Parameter& a);
 
+/// Lines of Fortran, none of which is too long.
+std::string wrapped(const std::string& text, const std::string& indent);
+
+/// The one of this name, which there is.
+const Parameter& parameter(const Called& p, const std::string& name);
+
 }  // namespace moonloop::fortran_side

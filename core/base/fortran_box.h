@@ -10,8 +10,10 @@ struct FortranBox {
   bool is_private = false;        // there
   bool allocatable = false;
   bool pointer = false;
+  bool record = false;  // the caller's, which the box points to
   bool result = false;  // what a function gives
   bool input = false;   // the kernel does not change it
+  std::string bounds;   // of a record's array, as declared
   std::string intent;   // as declared, `, intent(inout)`
 };
 

@@ -18,7 +18,7 @@ enum class FortranRole {
 
 /// Where a component lies in what a Fortran caller passes.
 struct FortranComponent {
-  std::string of, path;      // the argument of a derived type, and `%part%x`
+  std::string of, path;      // the argument of a derived type, and `%part%x`, or `(:)%part%x(:)`
   std::string type, module;  // that type; no module where the routine declares it
   bool array = false;        // that argument is, or a part of an outer one on the path
   bool nested = false;       // an array of each element of an array: Fortran has no name for all

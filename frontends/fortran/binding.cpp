@@ -152,6 +152,8 @@ void Binding::memory_of_arguments(const std::vector<const Variable*>& dummies,
             caller_.arguments.end())
           caller_.arguments.push_back(own);
         scalars_[name] = var(own, at_);
+      } else if (!x.memory_flag.empty()) {
+        scalars_[name] = Expr(Select{var(x.memory_flag, at_), lit(1), lit(0)}, at_);
       } else if (x.allocatable) {
         fail("unsupported", at_,
              "`{}` asks whether its argument `{}` has memory, which is not known of `{}` here",

@@ -17,6 +17,11 @@ Output exchange_of(const Variable& v, const Routine& r, bool back, const Span& a
          "`{}`, letters in elements of an array, beside what accesses them by their name is not "
          "supported in Fortran kernels",
          v.name);
+  if (v.component->nested)
+    fail("unsupported", at,
+         "`{}`, an array in each element of an array, beside what accesses it by its name is not "
+         "supported in Fortran kernels",
+         shown(v));
   const bool in_program = v.outer->kind == FortranOuter::Kind::Program;
   const std::string own = v.outer->name + v.component->path;
   Output o;

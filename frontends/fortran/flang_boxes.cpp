@@ -20,13 +20,29 @@ bool is_derived(const ev::DynamicType& type) {
   return type.category() == TypeCategory::Derived && !type.IsUnlimitedPolymorphic();
 }
 
-/// The allocatable arrays to which statements give memory more than once, or in several ways.
+const sem::DerivedTypeSpec* record_type(const std::optional<ev::DynamicType>& type) {
+  return type && is_derived(*type) ? &type->GetDerivedTypeSpec() : nullptr;
+}
+
+/// Whether a record, or one in it, has a component that gets memory of its own.
+bool has_allocatable_parts(const std::optional<ev::DynamicType>& type) {
+  const sem::DerivedTypeSpec* own = record_type(type);
+  if (!own) return false;
+  sem::DirectComponentIterator all(*own);
+  return std::any_of(all.begin(), all.end(),
+                     [](const sem::Symbol& part) { return sem::IsAllocatable(part); });
+}
+
+/// The allocatable arrays, and the records with such components, to which statements give memory
+/// more than once, or in several ways, or which they use as a whole in ways that C cannot follow.
 struct MemoryFinder : TreeVisitor {
-  explicit MemoryFinder(const ProcedureEffects& p) : procedures(p) {}
+  MemoryFinder(const ProcedureEffects& p, std::set<const ev::Assignment*> same)
+      : procedures(p), same_shape(std::move(same)) {}
 
   bool before(const TreeNode& n) override {
     bool inside = true;
-    n.when<fp::WhereStmt, fp::WhereConstruct>([&](const auto& x) { inside = pre(x); });
+    n.when<fp::WhereStmt, fp::WhereConstruct, fp::Selector>(
+        [&](const auto& x) { inside = pre(x); });
     return inside;
   }
   void after(const TreeNode& n) override {
@@ -36,27 +52,31 @@ struct MemoryFinder : TreeVisitor {
   }
 
   void post(const fp::AllocateStmt& s) {
-    std::vector<const sem::Symbol*> objects;
     const auto& all = std::get<std::list<fp::Allocation>>(s.t);
+    std::vector<Path> objects;
     for (const fp::Allocation& a : all)
-      if (const auto* n = std::get_if<fp::Name>(&std::get<fp::AllocateObject>(a.t).u);
-          n && n->symbol)
-        objects.push_back(&n->symbol->GetUltimate());
-    const bool beside = objects.size() != all.size() ||
-                        std::any_of(objects.begin(), objects.end(),
-                                    [](const sem::Symbol* o) { return is_outer(*o); });
-    for (const sem::Symbol* o : objects)
-      if (beside || sem::IsDummy(*o) || !once.insert(o).second) found.insert(o);
-    together.push_back(std::move(objects));
+      if (Path o = path_of(std::get<fp::AllocateObject>(a.t)); !o.empty())
+        objects.push_back(std::move(o));
+    const bool beside =
+        objects.size() != all.size() ||
+        std::any_of(objects.begin(), objects.end(), [](const Path& o) { return is_outer(*o[0]); });
+    for (const Path& o : objects)
+      if (beside || sem::IsDummy(*o[0]) || !once.insert(o).second) found.insert(o[0]);
+    add_together(objects);
   }
   void post(const fp::DeallocateStmt& s) {
-    std::vector<const sem::Symbol*> objects;
+    std::vector<Path> objects;
     for (const fp::AllocateObject& o : std::get<std::list<fp::AllocateObject>>(s.t))
-      if (const auto* n = std::get_if<fp::Name>(&o.u); n && n->symbol)
-        objects.push_back(&n->symbol->GetUltimate());
-    for (const sem::Symbol* o : objects)
-      if (sem::IsDummy(*o)) found.insert(o);
-    together.push_back(std::move(objects));
+      if (Path path = path_of(o); !path.empty()) objects.push_back(std::move(path));
+    for (const Path& o : objects)
+      if (sem::IsDummy(*o[0])) found.insert(o[0]);
+    add_together(objects);
+  }
+  /// What a name stands for is no use of it by itself.
+  static bool pre(const fp::Selector& s) {
+    const auto* e = std::get_if<fp::Expr>(&s.u);
+    const SomeExpr* typed = e ? sem::GetExpr(nullptr, *e) : nullptr;
+    return typed && !ev::IsVariable(*typed);
   }
   bool pre(const fp::WhereStmt&) { return ++masked > 0; }
   void post(const fp::WhereStmt&) { --masked; }
@@ -64,10 +84,13 @@ struct MemoryFinder : TreeVisitor {
   void post(const fp::WhereConstruct&) { --masked; }
   void post(const fp::AssignmentStmt& s) {
     const ev::Assignment* a = sem::GetAssignment(s);
-    const sem::Symbol* whole = a && masked == 0 ? whole_allocatable(a->lhs) : nullptr;
-    if (whole && ev::UnwrapWholeSymbolDataRef(a->lhs) && a->rhs.Rank() > 0 &&
-        !keeps_shape(a->lhs, a->rhs))
-      found.insert(&whole->GetUltimate());
+    const sem::Symbol* base = a ? base_of(a->lhs) : nullptr;
+    if (!base) return;
+    const bool keeps = masked > 0 || same_shape.contains(a);
+    const sem::Symbol* whole = keeps ? nullptr : whole_allocatable(a->lhs);
+    if ((whole && a->rhs.Rank() > 0 && !keeps_shape(a->lhs, a->rhs)) ||
+        has_allocatable_parts(a->lhs.GetType()))
+      found.insert(base);
   }
   /// Where a pointer of a module is to point at what one of the routine's own does.
   void post(const fp::PointerAssignmentStmt& s) {
@@ -82,7 +105,17 @@ struct MemoryFinder : TreeVisitor {
   }
   void post(const fp::Expr& e) {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
-    if (typed) function(*typed);
+    if (!typed) return;
+    function(*typed);
+    if (ev::IsVariable(*typed) && has_allocatable_parts(typed->GetType()))
+      if (const sem::Symbol* base = base_of(*typed)) ++uses[base];
+  }
+
+  /// Adds the records that are used as a whole but by calls that take them component by component.
+  void settle_uses() {
+    for (const auto& [base, number] : uses)
+      if (const auto it = passed.find(base); it == passed.end() || it->second < number)
+        found.insert(base);
   }
 
   /// Where Fortran keeps one of those that a statement names, it keeps them all.
@@ -98,7 +131,10 @@ struct MemoryFinder : TreeVisitor {
     }
   }
 
-  std::set<const sem::Symbol*> once, found;
+  using Path = std::vector<const sem::Symbol*>;  // of a variable and its components
+  std::set<Path> once;
+  std::set<const sem::Symbol*> found;
+  std::map<const sem::Symbol*, int> uses, passed;  // of records, as a whole or of a part
   std::vector<std::vector<const sem::Symbol*>> together;
   int masked = 0;  // constructs with masks around, where arrays keep their shapes
 
@@ -112,22 +148,54 @@ struct MemoryFinder : TreeVisitor {
     for (const auto& a : ref.arguments()) {
       const std::size_t n = number++;
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
-      const sem::Symbol* whole = value ? ev::UnwrapWholeSymbolDataRef(*value) : nullptr;
-      if (!whole || !sem::IsAllocatable(whole->GetUltimate())) continue;
+      const sem::Symbol* base = value ? base_of(*value) : nullptr;
+      if (!base) continue;
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
-      const bool asked =
-          intrinsic && intrinsic->name == "allocated" && sem::IsDummy(whole->GetUltimate());
+      const bool keeps = dummy && !procedures.may_move_dummies(*callee);
+      if (has_allocatable_parts(value->GetType())) {
+        if (keeps && !sem::IsAllocatableOrPointer(*dummy) && value->Rank() == 0) ++passed[base];
+        if (dummy && !keeps) found.insert(base);
+        continue;
+      }
+      const sem::Symbol* whole = ev::UnwrapWholeSymbolOrComponentDataRef(*value);
+      if (!whole || !sem::IsAllocatable(whole->GetUltimate())) continue;
+      const bool asked = intrinsic && intrinsic->name == "allocated" &&
+                         &whole->GetUltimate() == base && sem::IsDummy(*base);
       if (asked || (intrinsic && intrinsic->name == "move_alloc") ||
-          (dummy && sem::IsAllocatable(*dummy) && procedures.may_move_dummies(*callee)))
-        found.insert(&whole->GetUltimate());
+          (dummy && sem::IsAllocatable(*dummy) && !keeps))
+        found.insert(base);
     }
   }
+
+  /// The variable that is a place, or of which it is a part.
+  static const sem::Symbol* base_of(const SomeExpr& e) {
+    const auto place = ev::ExtractDataRef(e, true, true);
+    return place ? &place->GetFirstSymbol().GetUltimate() : nullptr;
+  }
+
+  static Path path_of(const fp::AllocateObject& o) {
+    Path out;
+    if (const auto* n = std::get_if<fp::Name>(&o.u)) {
+      if (n->symbol) out.push_back(&n->symbol->GetUltimate());
+    } else if (const SomeExpr* e = sem::GetExpr(nullptr, o)) {
+      for (const sem::Symbol& s : ev::GetSymbolVector(*e)) out.push_back(&s.GetUltimate());
+    }
+    return out;
+  }
+
+  void add_together(const std::vector<Path>& objects) {
+    std::vector<const sem::Symbol*> bases;
+    for (const Path& o : objects) bases.push_back(o[0]);
+    together.push_back(std::move(bases));
+  }
+
   void function(const SomeExpr& e) {
     if (const auto* ref = ev::UnwrapProcedureRef(e)) call(*ref);
   }
 
   const ProcedureEffects& procedures;
+  const std::set<const ev::Assignment*> same_shape;
 };
 
 /// `return` as a way out of a scope that is `depth` loops and scopes further out.
@@ -145,6 +213,24 @@ void leave_scope(Body& body, int depth) {
 }
 
 std::string type_name(const std::string& address) { return address + "_type"; }
+
+}  // namespace
+
+namespace {
+
+/// The bounds of an array as declared, of arguments and constants; empty for others.
+std::string bounds_of(const sem::Symbol& s) {
+  std::string out;
+  for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
+    const auto &lower = axis.lbound().GetExplicit(), &upper = axis.ubound().GetExplicit();
+    if (!lower || !upper) return "";
+    for (const auto& e : {*lower, *upper})
+      for (const sem::Symbol& x : ev::CollectSymbols(e))
+        if (!sem::IsDummy(x.GetUltimate()) || x.Rank() > 0) return "";
+    out += (out.empty() ? "(" : ", ") + lower->AsFortran() + ":" + upper->AsFortran();
+  }
+  return out.empty() ? out : out + ")";
+}
 
 }  // namespace
 
@@ -168,21 +254,65 @@ bool can_be_boxed(const sem::Symbol& s) {
     return s.Rank() == 0 && !type->IsPolymorphic() && is_chained(type->GetDerivedTypeSpec());
   if (sem::IsPointer(s)) return !sem::IsDummy(s) && !sem::IsFunctionResult(s);
   const bool allocatable = sem::IsAllocatable(s);
+  if (is_callers_record(s)) return s.Rank() == 0 || begins_at_one(s) || !bounds_of(s).empty();
   if (sem::IsDummy(s) || sem::IsFunctionResult(s)) return allocatable && !type->IsPolymorphic();
   return allocatable || (is_derived(*type) && s.Rank() == 0 && !type->IsPolymorphic());
 }
 
+bool is_callers_record(const sem::Symbol& s) {
+  const auto type = ev::DynamicType::From(s);
+  return record_type(type) && !sem::IsAllocatableOrPointer(s) &&
+         (sem::IsDummy(s) || sem::IsFunctionResult(s));
+}
+
 bool gives_boxed(const sem::Symbol& procedure) {
   const auto* d = procedure.GetUltimate().detailsIf<sem::SubprogramDetails>();
-  return d && d->isFunction() && sem::IsAllocatable(d->result());
+  if (!d || !d->isFunction()) return false;
+  const sem::Symbol& result = d->result();
+  const sem::DerivedTypeSpec* record = record_type(ev::DynamicType::From(result));
+  return sem::IsAllocatable(result) ||
+         (record && sem::FindAllocatableOrPointerDirectComponent(*record));
 }
+
+namespace {
+
+/// Takes a variable, or all of a record, out of those of the routine.
+void erase_variable(const std::string& name, Routine& routine) {
+  std::set<std::string> own;
+  for (const auto& [n, v] : routine.variables)
+    if (n == name || v.written.starts_with(name + "%")) own.insert(n);
+  std::erase_if(routine.variables, [&](const auto& v) {
+    return own.contains(v.first) || own.contains(v.second.lower_of) ||
+           (v.second.extent && own.contains(v.first.substr(0, v.first.rfind("_size"))));
+  });
+  std::erase_if(routine.defaults, [&](const Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const auto* p = std::get_if<PointerAssignment>(&s.what);
+    return (a && own.contains(written_name(a->to))) || (p && own.contains(p->pointer));
+  });
+}
+
+/// The variables that get bounds in Fortran, and the records of which they are components.
+std::set<std::string> sized_in_fortran(const Routine& routine) {
+  std::set<std::string> out;
+  for (const std::string& name : routine.sized_later) {
+    const auto it = routine.variables.find(name);
+    const std::string written = it == routine.variables.end() ? name : shown(it->second);
+    out.insert(written.substr(0, written.find('%')));
+  }
+  return out;
+}
+
+}  // namespace
 
 Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& places,
                const ProcedureEffects& procedures, Routine& routine) {
-  MemoryFinder memory(procedures);
+  MemoryFinder memory(procedures, assignments_of_same_shape(block, routine.at));
   walk(block, memory);
+  memory.settle_uses();
+  const std::set<std::string> later = sized_in_fortran(routine);
   for (const auto& [name, symbol] : scope)
-    if (routine.sized_later.contains(name.ToString())) memory.found.insert(&symbol->GetUltimate());
+    if (later.contains(name.ToString())) memory.found.insert(&symbol->GetUltimate());
   memory.spread(routine);
   Boxes out;
   for (const auto& [name, symbol] : scope) {
@@ -193,11 +323,11 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
     const auto refused = routine.unreadable.find(own);
     if (refused == routine.unreadable.end()) {
       const auto it = routine.variables.find(own);
-      if (!memory.found.contains(&s) || it == routine.variables.end() || it->second.text) continue;
-      std::erase_if(routine.variables, [&](const auto& v) {
-        return v.second.lower_of == own || v.first == own ||
-               (v.second.extent && v.first.starts_with(own + "_size"));
-      });
+      const bool record = record_type(ev::DynamicType::From(s));
+      if (!memory.found.contains(&s) ||
+          (!record && (it == routine.variables.end() || it->second.text)))
+        continue;
+      erase_variable(own, routine);
       routine.unreadable[own] = {{"unsupported",
                                   fmt::format("`{}`, which gets memory in Fortran alone, is not "
                                               "supported here in Fortran kernels",
@@ -221,6 +351,8 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
     }
     b.what.allocatable = sem::IsAllocatable(s);
     b.what.pointer = b.pointer = sem::IsPointer(s);
+    b.what.record = is_callers_record(s);
+    if (b.what.record && !begins_at_one(s)) b.what.bounds = bounds_of(s);
     for (int axis = 0; axis < s.Rank(); ++axis) b.what.shape += axis ? ", :" : "(:";
     if (s.Rank() > 0) b.what.shape += ")";
     b.what.result = sem::IsFunctionResult(s);
@@ -250,7 +382,9 @@ BoxLines lines_of(const Box& box, const std::string& address, const std::string&
   const FortranBox& w = box.what;
   BoxLines out;
   const std::string pointer = "to_" + address;
-  const std::string allocatable = w.allocatable ? ", allocatable" : box.pointer ? ", pointer" : "";
+  const std::string allocatable = w.allocatable             ? ", allocatable"
+                                  : box.pointer || w.record ? ", pointer"
+                                                            : "";
   out.declarations = fmt::format(
       "type :: {}\n    {}{} :: value{}{}\n  end type\n  type({}), pointer :: {}\n  {}{} :: {}{}\n "
       " ",

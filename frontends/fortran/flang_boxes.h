@@ -19,6 +19,14 @@ using Boxes = std::map<const sem::Symbol*, Box>;
 /// Whether a variable, of a routine's own, can be in a box.
 bool can_be_boxed(const sem::Symbol& s);
 
+/// The assignments to all of an allocatable array, of the routine's own, that has the shape already
+/// which they would give it: as `allocate` alone says, in terms of arguments that stay as they are.
+std::set<const ev::Assignment*> assignments_of_same_shape(const fp::Block& block, const Span& at);
+
+/// Whether it is a record, or an array of records, in memory of the caller: the box has its address.
+/// It is in one only where the routine gives parts of it memory, or cannot have it otherwise.
+bool is_callers_record(const sem::Symbol& s);
+
 /// Whether a function gives a value that only Fortran can take.
 bool gives_boxed(const sem::Symbol& procedure);
 

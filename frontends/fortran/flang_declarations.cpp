@@ -23,7 +23,8 @@ class Declarations {
       if (&s.owner() != &scope) continue;
       if (is_address(s)) address(s);
       if (!s.has<sem::ObjectEntityDetails>()) continue;
-      const bool boxed = boxable_ = can_be_boxed(s);
+      const bool boxed = can_be_boxed(s);
+      boxable_ = boxed && !is_callers_record(s);
       std::set<std::string> before;
       const std::size_t defaults = routine_.defaults.size();
       if (boxed)
@@ -351,8 +352,8 @@ class Declarations {
       unsupported(at, fmt::format("`{}` of any type", shown(v)));
     if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", shown(v)));
     v.allocatable = sem::IsAllocatable(s);
-    if (v.allocatable && (details.shape().empty() || !v.bounds.empty() || v.result ||
-                          (!v.dummy && (v.saved || s.owner().IsDerivedType()))))
+    if (v.allocatable &&
+        (details.shape().empty() || !v.bounds.empty() || v.result || (!v.dummy && v.saved)))
       unsupported(at, fmt::format("the allocatable `{}`", shown(v)));
     std::vector<Bounds> outer = std::move(v.bounds);
     v.bounds.clear();
@@ -440,7 +441,7 @@ class Declarations {
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
-    if (whole.constant || (whole.result && (whole.array || type.IsPolymorphic())))
+    if (whole.constant || (whole.result && type.IsPolymorphic()))
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
@@ -457,16 +458,34 @@ class Declarations {
         if (boxable_) refuse_chain(v.written, at);
         continue;
       }
-      if (whole.dummy) v.component = component(whole, type, *c);
+      if (v.ranks.empty()) v.ranks.push_back(whole.bounds.size());
+      v.ranks.push_back(static_cast<std::size_t>(c->Rank()));
+      if (whole.dummy) v.component = component(whole, type, *c, v.written, v.ranks);
       v.result = false;  // the routine gives it by an argument
       v.pointer_attributes.clear();
       object(std::move(v), *c, at);
     }
   }
 
+  /// `(:)%part%x(:)` for `%part%x`.
+  static std::string with_axes(const std::string& path, const std::vector<std::size_t>& ranks) {
+    std::string out;
+    std::size_t at = 0;
+    for (const std::size_t axes : ranks) {
+      for (std::size_t axis = 0; axis < axes; ++axis) out += axis > 0 ? ",:" : "(:";
+      if (axes > 0) out += ")";
+      const std::size_t next = std::min(path.find('%', at + 1), path.size());
+      out += path.substr(at, next - at);
+      at = next;
+    }
+    return out;
+  }
+
   static std::shared_ptr<const FortranComponent> component(const Variable& whole,
                                                            const ev::DynamicType& type,
-                                                           const sem::Symbol& c) {
+                                                           const sem::Symbol& c,
+                                                           const std::string& path,
+                                                           const std::vector<std::size_t>& ranks) {
     FortranComponent out;
     if (whole.component) {
       out = *whole.component;
@@ -481,8 +500,9 @@ class Declarations {
         out.module = DEREF(declared.owner().symbol()).name().ToString();
     }
     if (whole.outer) out.array = out.array || whole.array;
-    out.path += "%" + c.name().ToString();
+    out.path = path.substr(path.find('%'));
     out.nested = out.nested || (whole.array && !c.get<sem::ObjectEntityDetails>().shape().empty());
+    if (out.nested && !whole.outer) out.path = with_axes(out.path, ranks);
     return std::make_shared<const FortranComponent>(std::move(out));
   }
 

@@ -136,6 +136,19 @@ bool ProcedureEffects::may_move_dummies(const sem::Symbol& procedure) const {
   return !own || own->unknown || own->moves_dummies;
 }
 
+/// Whether it gives a procedure that is not known a record of its caller's with parts that move.
+bool ProcedureEffects::gives_records(const OwnEffects& own) const {
+  return std::any_of(own.passed.begin(), own.passed.end(), [&](const OwnEffects::Passed& p) {
+    const bool known = std::all_of(p.callees.begin(), p.callees.end(),
+                                   [&](const sem::Symbol* s) { return find(*s) != nullptr; });
+    return !known && std::any_of(p.given.begin(), p.given.end(), [](const ev::SymbolVector& v) {
+      const auto type = ev::DynamicType::From(v.back()->GetUltimate());
+      return sem::IsDummy(v.front()->GetUltimate()) && type &&
+             type->category() == TypeCategory::Derived && !type->IsUnlimitedPolymorphic();
+    });
+  });
+}
+
 /// Resolves all, until none moves a dummy more.
 void ProcedureEffects::settle() const {
   for (bool more = !std::exchange(settled_, true); more;) {
@@ -143,6 +156,7 @@ void ProcedureEffects::settle() const {
     for (const auto& [symbol, own] : own_) {
       const bool before = own->moves_dummies;
       resolve(*own);
+      own->moves_dummies = own->moves_dummies || gives_records(*own);
       more = more || own->moves_dummies != before;
     }
   }

@@ -71,6 +71,7 @@ class ProcedureEffects {
   using Own = std::shared_ptr<OwnEffects>;
 
   Own find(const sem::Symbol& procedure) const;
+  bool gives_records(const OwnEffects& own) const;
   void settle() const;
 
   std::map<const sem::Symbol*, Own> own_;

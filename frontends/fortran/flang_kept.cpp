@@ -1,5 +1,5 @@
-#include "frontends/fortran/flang_arguments.h"
 #include "frontends/fortran/flang_moved.h"
+#include "frontends/fortran/flang_record_arguments.h"
 #include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/procedures.h"
@@ -19,9 +19,10 @@ struct NamesInStatement : TreeVisitor {
   }
   void after(const TreeNode& n) override {
     n.when<fp::Name, fp::LoopControl::Bounds, fp::Variable, fp::IoImpliedDoControl, fp::Call,
-           fp::ErrLabel, fp::EndLabel, fp::EorLabel, fp::AltReturnSpec>(
+           fp::ErrLabel, fp::EndLabel, fp::EorLabel, fp::AltReturnSpec, fp::Expr>(
         [&](const auto& x) { post(x); });
   }
+  void post(const fp::Expr& e) { note_record(sem::GetExpr(nullptr, e)); }
   void post(const fp::Name& n) {
     if (!n.symbol) return;
     all.push_back(&n);
@@ -31,7 +32,10 @@ struct NamesInStatement : TreeVisitor {
   void post(const fp::LoopControl::Bounds& b) {
     if (const fp::Name& n = b.name.thing; n.symbol) counters.push_back(&n.symbol->GetUltimate());
   }
-  void post(const fp::Variable& v) { assigned.push_back(&v); }
+  void post(const fp::Variable& v) {
+    assigned.push_back(&v);
+    note_record(sem::GetExpr(nullptr, v));
+  }
   void post(const fp::IoImpliedDoControl& c) {
     if (const fp::Name& n = c.name.thing.thing; n.symbol)
       counters.push_back(&n.symbol->GetUltimate());
@@ -61,6 +65,18 @@ struct NamesInStatement : TreeVisitor {
   void post(const fp::EorLabel& x) { labels.push_back(x.v); }
   void post(const fp::AltReturnSpec& x) { labels.push_back(x.v); }
 
+  /// Which components of a record are used.
+  void note_record(const SomeExpr* e) {
+    if (!e || !ev::IsVariable(*e)) return;
+    const auto symbols = ev::GetSymbolVector(*e);
+    if (symbols.empty()) return;
+    std::vector<const sem::Symbol*> path;
+    for (std::size_t i = 1; i < symbols.size(); ++i) path.push_back(&symbols[i]->GetUltimate());
+    records[&symbols.front()->GetUltimate()].insert(std::move(path));
+  }
+
+  using Path = std::vector<const sem::Symbol*>;
+  std::map<const sem::Symbol*, std::set<Path>> records;
   std::vector<const fp::Name*> all;
   std::vector<const fp::Variable*> assigned;
   std::vector<const sem::Symbol*> counters;  // of loops
@@ -85,10 +101,10 @@ struct NamesInStatement : TreeVisitor {
 /// What stays that has no keyword.
 constexpr std::string_view kAssignment = "assignment", kValue = "value", kConstruct = "construct";
 
-class Keeping : public OutputArguments {
+class Keeping : public RecordArguments {
  public:
   Keeping(std::string_view what, const Span& at, const Moved& moved)
-      : OutputArguments(what, at), moved_(moved) {
+      : RecordArguments(what, at), moved_(moved) {
     output_.what = what;
   }
 
@@ -143,6 +159,7 @@ class Keeping : public OutputArguments {
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
       const bool input = dummy && dummy->attrs().test(sem::Attr::INTENT_IN);
       if (!input) assigned_.insert(base_of(*value));
+      if (dummy && !moved_.procedures->may_move_dummies(*callee)) kept_.insert(base_of(*value));
       if (whether_there(*value, callee, n, at_)) lacking_.insert(base_of(*value));
       if (dummy && (sem::IsAllocatable(*dummy) || sem::IsPointer(*dummy)))
         by_name_.insert(base_of(*value));
@@ -224,13 +241,15 @@ class Keeping : public OutputArguments {
     const auto& passed = what_ == "call" ? names.nested : names.passed;
     assigned_.insert(passed.begin(), passed.end());
     for (const fp::AllocateObject* o : names.objects) object(*o);
+    records_ = names.records;
     for (const fp::Expr* e : names.targets)
       if (const SomeExpr* t = sem::GetExpr(nullptr, *e))
         if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
+    for (const fp::Name* n : names.all) words_.insert(n->ToString());
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
     for (const auto& [symbol, number] : numbers_)
-      if (assigned_.count(symbol) && !is_input(*symbol)) may_change(number);
+      if (is_changed(*symbol)) may_change(number);
     return names;
   }
 
@@ -243,15 +262,13 @@ class Keeping : public OutputArguments {
     objects_.insert(&s);
   }
 
-  /// An argument of the routine that it does not change.
-  static bool is_input(const sem::Symbol& s) { return s.attrs().test(sem::Attr::INTENT_IN); }
-
   /// The names of a module are known where it is used; private ones in it, and those of a main
   /// program in that.
   void use(const sem::Symbol& s, const std::string& local) {
     const std::string in = holder_of(s), own = s.name().ToString();
     if (in.empty()) fail(fmt::format("`{}`, which is not in a module, in `{}`", local, what_));
-    if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE) || s.owner().IsSubmodule())
+    if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE) || s.owner().IsSubmodule() ||
+        words_.contains(in))
       in_module(in);
     if (in != kProgram) used_[in].insert(local == own ? local : local + " => " + own);
     used_names_.insert(local);
@@ -364,6 +381,8 @@ class Keeping : public OutputArguments {
     if (what_ == "if" && sem::IsAllocatable(s)) by_name_.insert(&s);  // which it asks `allocated`
     if (by_name_.count(&s) || (type && type->category() == TypeCategory::Derived)) {
       const std::string in = holder_of(s);
+      if (in.empty() && !by_name_.count(&s) && can_be_put_together(s))
+        return record_of(local, symbol, *type);
       if (in.empty())
         fail(fmt::format("`{}`, which is {} and not a module's, in `{}`", local,
                          by_name_.count(&s) ? "a pointer or allocatable" : "of a derived type",
@@ -387,13 +406,20 @@ class Keeping : public OutputArguments {
     }
   }
 
+  void record_of(const std::string& local, const sem::Symbol& symbol, const ev::DynamicType& type) {
+    const sem::Symbol& declared = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
+    named_.insert(local);
+    use(declared, declared.name().ToString());
+    constants_ += record(local, symbol);
+  }
+
   /// It is taken out of its box before the statement, and put back after it.
   void box(const Box& b) {
     named_.insert(b.what.name);
     const std::string address = add("integer(8)", var(b.address, at_), "", b.address);
     if (!b.of_caller) may_change(arguments_.size() - 1);
     named_.insert(address);
-    if (b.what.is_private) in_module(b.what.module);
+    if (b.what.is_private || words_.contains(b.what.module)) in_module(b.what.module);
     const BoxLines lines = lines_of(b, address, output_.module);
     constants_ += lines.declarations;
     before_ += lines.before;
@@ -462,17 +488,16 @@ class Keeping : public OutputArguments {
     return out;
   }
 
-  std::map<std::string, std::string> inner_;  // types of the variables of `forall`, no arguments
-  std::set<const sem::Symbol*> assigned_, by_name_, objects_, seen_;
+  std::set<const sem::Symbol*> by_name_, objects_, seen_;
   std::set<const sem::Symbol*> lacking_;  // without memory they are not there for a callee
   std::set<const sem::Symbol*> changed_;  // in boxes, which get other memory
   std::shared_ptr<const Effects> effects_;
   std::map<const sem::Symbol*, std::size_t> numbers_;  // of arguments, from 0
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
+  std::set<std::string> words_;                        // all names there, none of them a module's
   const Moved& moved_;
-  std::string constants_, groups_, before_, first_;  // before the statement
-  std::string after_;
+  std::string constants_, groups_, first_;  // before the statement
 };
 
 /// Arrays that elements of arrays have each for itself are no parts of one.

@@ -22,11 +22,21 @@ const SomeExpr& typed(const T& e) {
   return *out;
 }
 
-/// The routine's own variable that is allocated; null for others.
+/// The routine's own variable, or component of one, that is allocated; null for others.
 const Variable* own_object(const fp::AllocateObject& o, const Routine& routine) {
   const auto* name = std::get_if<fp::Name>(&o.u);
-  if (!name || !name->symbol) return nullptr;
-  const auto it = routine.variables.find(variable_name(*name->symbol));
+  std::string own;
+  if (name && name->symbol) {
+    own = variable_name(*name->symbol);
+  } else if (const SomeExpr* part = name ? nullptr : sem::GetExpr(nullptr, o)) {
+    const auto symbols = ev::GetSymbolVector(*part);
+    if (symbols.empty() || std::any_of(symbols.begin(), symbols.end() - 1,
+                                       [](const sem::Symbol& s) { return s.Rank() > 0; }))
+      return nullptr;
+    own = variable_name(symbols.front());
+    for (std::size_t i = 1; i < symbols.size(); ++i) own += "_" + symbols[i]->name().ToString();
+  }
+  const auto it = routine.variables.find(own);
   if (it == routine.variables.end() || it->second.dummy) return nullptr;
   return it->second.allocatable || it->second.pointer ? &it->second : nullptr;
 }
@@ -96,10 +106,10 @@ void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine
     Variable& v = routine.variables.at(own->name);
     std::size_t axis = v.text ? 1 : 0;  // behind the letters
     if (v.bounds.size() <= axis || v.bounds[axis].upper)
-      unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
+      unsupported(at, fmt::format("another `allocate` of `{}`", shown(v)));
     if (shape.empty() && like) bounds_like(v, typed(*like), at);
     if (shape.size() + axis != v.bounds.size() && !v.bounds[axis].upper)
-      unsupported(at, fmt::format("`allocate` of `{}` without a shape", v.name));
+      unsupported(at, fmt::format("`allocate` of `{}` without a shape", shown(v)));
     for (const fp::AllocateShapeSpec& spec : shape) {
       const auto& [lower, upper] = spec.t;
       const auto bound = [&](const fp::BoundExpr& e) {
@@ -163,21 +173,30 @@ Expr has_memory(const SomeExpr& of, const Span& at) {
 
 }  // namespace
 
+namespace {
+
+/// A variable of the routine's own that begins anew with each call.
+bool is_own(const sem::Symbol& s) {
+  const auto kind = s.owner().kind();
+  return (kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct) &&
+         !sem::IsDummy(s) && !sem::IsFunctionResult(s) && !sem::IsSaved(s);
+}
+
+}  // namespace
+
 Expr component_has_memory(const SomeExpr& of, const Span& at) {
   const sem::Symbol* base = ev::GetFirstSymbol(of);
-  if (!base || ev::UnwrapWholeSymbolDataRef(of) || !sem::IsDummy(base->GetUltimate()))
-    return Expr();
-  return has_memory(of, at);
+  if (!base || ev::UnwrapWholeSymbolDataRef(of)) return Expr();
+  const bool own = is_own(base->GetUltimate()) && ev::GetLastSymbol(of) &&
+                   sem::IsAllocatable(ev::GetLastSymbol(of)->GetUltimate());
+  return own || sem::IsDummy(base->GetUltimate()) ? has_memory(of, at) : Expr();
 }
 
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
   const SomeExpr* of = !arguments.empty() && arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
   const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
   if (!symbol) return of ? component_has_memory(*of, at) : Expr();
-  const sem::Symbol& s = symbol->GetUltimate();
-  const auto kind = s.owner().kind();
-  const bool own = kind == sem::Scope::Kind::Subprogram || kind == sem::Scope::Kind::BlockConstruct;
-  if (!own || sem::IsDummy(s) || sem::IsFunctionResult(s) || sem::IsSaved(s)) return Expr();
+  if (!is_own(symbol->GetUltimate())) return Expr();
   return var(kAllocated + variable_name(*symbol), at);
 }
 
@@ -228,7 +247,8 @@ void read_statements(const fp::Block& block, const sem::Scope& scope, const Plac
     for (const std::string& name : more)
       if (!kept.insert(name).second)
         unsupported(r.variables.at(name).at,
-                    fmt::format("`{}`, whose bounds are known when it gets memory,", name));
+                    fmt::format("`{}`, whose bounds are known when it gets memory,",
+                                shown(r.variables.at(name))));
     r = unread;
     r.sized_later = kept;
   }

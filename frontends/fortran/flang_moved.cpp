@@ -202,7 +202,7 @@ Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes
   walk(block, questions);
   OwnEffects own = own_effects(block);
   procedures.resolve(own);
-  Moved out{own.moves, &procedures, std::move(boxes)};
+  Moved out{own.moves, &procedures, std::move(boxes), {}};
   for (const auto& [symbol, box] : out.boxes) out.variables[symbol];
   const auto add = [&](const OwnEffects::Names& more) {
     for (const auto& [symbol, paths] : more)

@@ -11,6 +11,7 @@ struct Moved {
   OwnEffects::Names variables;
   const ProcedureEffects* procedures = nullptr;
   Boxes boxes;                   // of variables of the routine's own, which are among `variables`
+  std::set<const ev::Assignment*> same_shape;  // see assignments_of_same_shape
   bool boxed_functions = false;  // it calls some that only Fortran can call, or take a value of
 };
 Moved moved_in(const fp::Block& block, const ProcedureEffects& procedures, Boxes boxes);

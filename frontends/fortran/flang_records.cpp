@@ -256,7 +256,7 @@ Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedType
   axes_of_components(type, 0, at, axes);
   const auto components = static_cast<std::int64_t>(axes.size());
   const bool each = callee->GetUltimate().attrs().test(sem::Attr::ELEMENTAL);
-  Exprs shared{lit(++calls), lit(rank)};
+  Exprs shared{lit(++calls), lit(each ? rank : -rank)};
   check_there(f.arguments(), callee, at);
   for (std::size_t n = 0; n < f.arguments().size(); ++n) {
     const auto& a = f.arguments()[n];
@@ -267,9 +267,9 @@ Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedType
     const Exprs given = value ? to_arguments(*value, at) : absent_argument(callee, n, at);
     shared.insert(shared.end(), given.begin(), given.end());
   }
-  if (rank > 0 && (!each || std::any_of(axes.begin(), axes.end(), [](auto n) { return n > 0; })))
-    unsupported(at, fmt::format("the array{} that `{}` gives",
-                                each ? " of records, or records of arrays," : " of records", name));
+  if (rank > 0 && each && std::any_of(axes.begin(), axes.end(), [](auto n) { return n > 0; }))
+    unsupported(at,
+                fmt::format("the array of records, or records of arrays, that `{}` gives", name));
   Exprs out;
   for (std::int64_t n = 0; n < components; ++n) {
     Exprs own{lit(n)};
@@ -434,7 +434,10 @@ class RecordCalls {
       std::erase_if(c->otherwise, [](const SubroutineCall& other) {
         return std::any_of(other.arguments.begin(), other.arguments.end(), has_one);
       });
+    const auto* a = std::get_if<Assignment>(&s.what);
+    to_ = a ? a->to : Expr();
     expressions(s, [&](Expr& e) { e = value(e, s.at, out); });
+    to_ = Expr();
     for (auto* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
     out.push_back(std::move(s));
   }
@@ -466,22 +469,38 @@ class RecordCalls {
     return it->second.at(static_cast<std::size_t>(*as_int(args[0])));
   }
 
+  /// The axes along which the values of a function run: of `rank` arguments for each element of
+  /// which it is called, or below 0 of the variable that gets the array of records.
+  std::vector<Axis> axes_of_value(const std::string& function, std::int64_t rank,
+                                  const Exprs& arguments, const Span& at) const {
+    if (rank == 0) return {};
+    if (rank > 0) {
+      const auto along = std::find_if(arguments.begin(), arguments.end(),
+                                      [&](const Expr& a) { return !axes_of(a, r_).empty(); });
+      if (along != arguments.end()) return axes_of(*along, r_);
+    } else if (to_) {
+      std::vector<Axis> all = axes_of(to_, r_);  // behind those of a component
+      if (const auto n = static_cast<std::ptrdiff_t>(all.size()) + rank; n >= 0) {
+        all.erase(all.begin(), all.begin() + n);
+        return all;
+      }
+    }
+    unsupported(at, fmt::format("the array of records that `{}` gives, other than for a variable,",
+                                bare_name(function)));
+  }
+
   /// The call, and where the components are then.
   Exprs put(const std::string& function, std::int64_t rank, Exprs arguments, const Span& at,
             Body& out) {
     const ev::DynamicType& type = types_.at(function);
     std::vector<Bounds> bounds;
     Exprs section;
-    const auto along = std::find_if(arguments.begin(), arguments.end(), [&](const Expr& a) {
-      return rank > 0 && !axes_of(a, r_).empty();
-    });
-    if (along != arguments.end())
-      for (const Axis& a : axes_of(*along, r_)) {
-        if (!a.upper) unsupported(at, fmt::format("`{}` of this array", bare_name(function)));
-        const Expr all = length(a.lower, a.upper, a.step);
-        bounds.push_back({Expr(), a.most ? length(a.least, a.most, 1) : all});
-        section.push_back(Expr(Slice{lit(1), all, lit(1)}, at));
-      }
+    for (const Axis& a : axes_of_value(function, rank, arguments, at)) {
+      if (!a.upper) unsupported(at, fmt::format("`{}` of this array", bare_name(function)));
+      const Expr all = length(a.lower, a.upper, a.step);
+      bounds.push_back({Expr(), a.most ? length(a.least, a.most, 1) : all});
+      section.push_back(Expr(Slice{lit(1), all, lit(1)}, at));
+    }
     const std::string own = new_name(function.substr(function.find_last_of(":%") + 1) + "_value");
     read_record(own, type, std::move(bounds), at, places_, r_);
     const Expr whole = section.empty() ? var(own, at) : load(own, std::move(section), at);
@@ -509,6 +528,7 @@ class RecordCalls {
   const Places& places_;
   Routine& r_;
   std::map<std::int64_t, Exprs> given_;  // by the numbers of calls
+  Expr to_;                              // what an assignment assigns
 };
 
 }  // namespace

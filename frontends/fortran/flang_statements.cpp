@@ -29,7 +29,9 @@ class Reader : private DirectiveReader {
       : DirectiveReader(places, routine),
         scope_(scope),
         skip_output_(skip_output),
-        moved_(moved_in(all, procedures, boxes_of(all, scope, places, procedures, routine))) {}
+        moved_(moved_in(all, procedures, boxes_of(all, scope, places, procedures, routine))) {
+    moved_.same_shape = assignments_of_same_shape(all, routine.at);
+  }
 
   Body block(const fp::Block& b, const Span& around) override {
     Body out;
@@ -353,7 +355,8 @@ class Reader : private DirectiveReader {
     if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
-    check_memory_of(*a, masked, at);
+    const bool same_shape = !masked && moved_.same_shape.contains(a);
+    check_memory_of(*a, masked || same_shape, at);
     std::vector<Assignment> all;
     if (const auto& e = std::get<fp::Expr>(s.t); uses(e, moved_))
       all.push_back({to_expr(a->lhs, at), tested(e, at, out)});
@@ -364,6 +367,9 @@ class Reader : private DirectiveReader {
       if (const auto* part = x.to.as<Call>();
           part && (part->name == "real" || part->name == "imag"))
         x = whole_complex(*part, x.value, a->lhs.GetType().value().kind(), at);
+      if (same_shape)  // it would get memory if it had none
+        out.push_back(
+            {at, Assignment{var(kAllocated + written_name(x.to), at), Expr(BoolLit{true})}});
       out.push_back({at, std::move(x)});
     }
   }
@@ -638,7 +644,7 @@ class Reader : private DirectiveReader {
 
   const sem::Scope& scope_;
   bool skip_output_;
-  const Moved moved_;
+  Moved moved_;
   std::vector<Diagnostic> errors_;
   std::map<std::string, std::set<std::string>> bounds_of_blocks_;  // names in them, by variable
   Formats formats_;

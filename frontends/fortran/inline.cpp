@@ -7,6 +7,7 @@
 #include "frontends/fortran/calls_in_fortran.h"
 #include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
+#include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/passes.h"
 #include "frontends/fortran/presence.h"
@@ -43,6 +44,7 @@ class Calls {
     for (const auto& [name, v] : r_.variables) before.insert(name);
     r_.body = body(r_.body);
     drop_unread(results_, r_);
+    fold_memory_flags(r_);
     if (given_up_) drop_unused(before);
   }
 
@@ -297,7 +299,11 @@ class Calls {
            "the call of `{}`, which gives a derived type and stays a call, is not supported in "
            "Fortran kernels",
            bare_name(c.name));
-    if ((submodule || (f && !inside)) && other_way) return subroutine(c.otherwise.front(), at, out);
+    if ((submodule || (f && !inside)) && other_way) {
+      SubroutineCall other = c.otherwise.front();
+      settle_memory(other, r_);
+      return subroutine(other, at, out);
+    }
     if (c.gives_record) note_results(*f, c);
     SubroutineCall x{c.name, {}, {}, c.output, c.changes};
     x.effects = c.effects;
@@ -327,6 +333,7 @@ class Calls {
   /// The call in Fortran, which leaves scalars as they are that the callee does not change.
   SubroutineCall other_way_of(const SubroutineCall& c, const Span& at, Body& out) {
     SubroutineCall other = c.otherwise.front();
+    settle_memory(other, r_);
     const std::set<std::string> changed = names_.of(Body{{at, c}}, r_);
     for (Expr& a : other.arguments)
       if (const auto* v = a.as<Var>();

@@ -1,16 +1,22 @@
 #include "frontends/fortran/memory_flags.h"
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/unread.h"
 #include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
 namespace {
+
+/// In the names of variables that say whether others have memory.
+constexpr const char* kFlagSuffix = "_allocated";
 
 /// Rewrites all expressions of statements, and of those within them.
 void rewrite_all(Body& body, const std::function<Expr(const Expr&)>& f) {
@@ -55,44 +61,79 @@ bool has_jumps(const Body& body) {
   return found;
 }
 
+using IsFlag = std::function<bool(const std::string&)>;
+
 /// The flag that a statement sets; null for others.
-const Var* flag_set_by(const Statement& s) {
+const Var* flag_set_by(const Statement& s, const IsFlag& is_flag) {
   const auto* a = std::get_if<Assignment>(&s.what);
   const auto* v = a ? a->to.as<Var>() : nullptr;
-  return v && v->name.starts_with(kAllocated) ? v : nullptr;
+  return v && is_flag(v->name) ? v : nullptr;
 }
 
-void collect_flags_set(const Body& body, std::set<std::string>& out) {
+void collect_flags_set(const Body& body, const IsFlag& is_flag, std::set<std::string>& out) {
   for (const Statement& s : body) {
-    if (const Var* v = flag_set_by(s)) out.insert(v->name);
-    for (const auto* inner : bodies(s)) collect_flags_set(**inner, out);
+    if (const Var* v = flag_set_by(s, is_flag)) out.insert(v->name);
+    for (const auto* inner : bodies(s)) collect_flags_set(**inner, is_flag, out);
   }
 }
 
+/// What `e` is where these flags are known: a flag, or a comparison of the number made of one.
+Expr with_flags(const Expr& e, const std::map<std::string, bool>& known) {
+  const auto* test = e.as<Compare>();
+  const auto* number = test && test->op == CompareOp::Gt ? test->left.as<Select>() : nullptr;
+  const Expr& flag = number ? number->cond : e;
+  if (const auto* b = number ? flag.as<BoolLit>() : nullptr) return Expr(*b, e.at());
+  const auto* v = flag.as<Var>();
+  const auto it = v ? known.find(v->name) : known.end();
+  return it == known.end() ? e : Expr(BoolLit{it->second}, e.at());
+}
+
 /// Puts what flags are in their places, as far as the routine's statements in order say it.
-void fold_flags(Routine& routine) {
+void fold_flags(Routine& routine, const IsFlag& is_flag) {
   std::set<std::string> all;
-  collect_flags_set(routine.body, all);
+  collect_flags_set(routine.body, is_flag, all);
   if (all.empty() || has_jumps(routine.body)) return;
   std::map<std::string, bool> known;
   for (const std::string& f : all) known[f] = false;
   for (Statement& s : routine.body) {
-    if (const Var* v = flag_set_by(s)) {
+    if (const Var* v = flag_set_by(s, is_flag)) {
       known[v->name] = std::get<Assignment>(s.what).value.as<BoolLit>()->value;
       continue;
     }
     std::set<std::string> changed;
-    for (const auto* inner : bodies(s)) collect_flags_set(**inner, changed);
+    for (const auto* inner : bodies(s)) collect_flags_set(**inner, is_flag, changed);
     for (const std::string& f : changed) known.erase(f);
     Body one{std::move(s)};
-    rewrite_all(one, [&](const Expr& e) -> Expr {
-      const auto* v = e.as<Var>();
-      const auto it = v ? known.find(v->name) : known.end();
-      return it == known.end() ? e : Expr(BoolLit{it->second}, e.at());
-    });
+    rewrite_all(one, [&](const Expr& e) { return with_flags(e, known); });
     s = std::move(one.front());
   }
   routine.body = without_decided(routine.body);
+}
+
+/// The components of the routine's own records that calls get.
+void collect_passed(const Routine& routine, std::map<std::string, Span>& out) {
+  const auto add = [&](const Exprs& arguments, const Span& at) {
+    for (const Expr& a : arguments) {
+      const auto* v = a ? a.as<Var>() : nullptr;
+      const auto it = v ? routine.variables.find(v->name) : routine.variables.end();
+      if (it == routine.variables.end()) continue;
+      const Variable& x = it->second;
+      if (x.allocatable && !x.dummy && !x.written.empty()) out.emplace(v->name, at);
+    }
+  };
+  each(routine.body, [&](const Statement& s) {
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && !c->output)
+      add(c->arguments, s.at);
+    expressions(s, [&](const Expr& e) {
+      if (!e) return;
+      for_each_of<Call>(e, [&](const Call& c, const Expr& x) {
+        if (!(called(x, kFunction) + called(x, kArrayFunction) + called(x, kElemental) +
+              called(x, kRecord))
+                 .empty())
+          add(c.args, s.at);
+      });
+    });
+  });
 }
 
 void settle_allocated(Routine& routine) {
@@ -109,6 +150,13 @@ void settle_allocated(Routine& routine) {
       });
     });
   });
+  std::map<std::string, Span> passed;
+  collect_passed(routine, passed);
+  for (const auto& [name, at] : passed) {
+    if (asked.insert(kAllocated + name).second) all.emplace_back(kAllocated + name, at);
+    for (Bounds& b : routine.variables.at(name).bounds)
+      if (!b.upper) b.upper = lit(0);  // it never gets memory
+  }
   const std::function<void(Body&)> drop = [&](Body& body) {
     std::erase_if(body, [&](const Statement& s) {
       const auto* a = std::get_if<Assignment>(&s.what);
@@ -128,8 +176,9 @@ void settle_allocated(Routine& routine) {
            "`allocated` of `{}`, which is not the routine's own, is not supported in Fortran "
            "kernels",
            of);
-    const Expr to = new_scalar(routine, of + "_allocated", Scalar::Bool, at);
+    const Expr to = new_scalar(routine, of + kFlagSuffix, Scalar::Bool, at);
     names.emplace(flag, to.as<Var>()->name);
+    if (!it->second.written.empty()) it->second.memory_flag = to.as<Var>()->name;
     routine.body.insert(routine.body.begin(), {at, Assignment{to, Expr(BoolLit{false})}});
   }
   if (!names.empty()) rename_in(routine.body, names);
@@ -147,8 +196,24 @@ void settle_own_memory(Routine& routine) {
       return call(kAssociated, {var(of, e.at())}, e.at());
     return var(kAllocated + of, e.at());
   });
-  fold_flags(routine);
+  fold_flags(routine, [](const std::string& name) { return name.starts_with(kAllocated); });
   settle_allocated(routine);
+}
+
+void fold_memory_flags(Routine& routine) {
+  std::set<std::string> flags;
+  for (auto& [name, v] : routine.variables)
+    if (!v.memory_flag.empty()) flags.insert(std::exchange(v.memory_flag, {}));
+  fold_flags(routine, [&](const std::string& name) { return flags.contains(name); });
+  for (const auto& [name, v] : routine.variables)  // also of pointers, which are no variables now
+    if (!v.dummy && !v.array && v.logical && name.find(kFlagSuffix) != std::string::npos)
+      flags.insert(name);
+  each(routine.body, [&](const Statement& s) {  // one of the program's may get other values
+    const auto* a = std::get_if<Assignment>(&s.what);
+    if (const auto* v = a ? a->to.as<Var>() : nullptr; v && !a->value.as<BoolLit>())
+      flags.erase(v->name);
+  });
+  drop_unread(flags, routine);
 }
 
 std::string memory_argument(const std::string& variable, Routine& routine) {
@@ -170,18 +235,49 @@ std::string memory_argument(const std::string& variable, Routine& routine) {
   return own.name;
 }
 
-void settle_memory(Routine& routine) {
-  rewrite_all(routine.body, [&](const Expr& e) -> Expr {
-    const std::string of = asked_of(e);
-    if (of.empty()) return e;
+namespace {
+
+/// With the routine's argument that says so, where `e` asks whether an argument has memory.
+Expr asked_of_caller(const Expr& e, Routine& routine) {
+  return rewrite(e, [&](const Expr& x) -> Expr {
+    const std::string of = asked_of(x);
+    if (of.empty()) return x;
     const auto it = routine.variables.find(of);
     if (it == routine.variables.end() || !it->second.dummy)
-      fail("unsupported", e.at(),
+      fail("unsupported", x.at(),
            "an optional argument that is there where `{}`, which is not this routine's, has memory "
            "is not supported in Fortran kernels",
            of);
-    return Expr(Compare{CompareOp::Gt, var(memory_argument(of, routine), e.at()), lit(0)}, e.at());
+    return Expr(Compare{CompareOp::Gt, var(memory_argument(of, routine), x.at()), lit(0)}, x.at());
   });
+}
+
+void settle_memory(Body& body, Routine& routine) {
+  for (Statement& s : body) {
+    auto* c = std::get_if<SubroutineCall>(&s.what);
+    auto later = c ? std::exchange(c->otherwise, {}) : std::vector<SubroutineCall>();
+    expressions(s, [&](Expr& e) {
+      if (e) e = asked_of_caller(e, routine);
+    });
+    if (c) c->otherwise = std::move(later);
+    for (auto* inner : bodies(s)) {
+      *inner = std::make_shared<Body>(**inner);
+      settle_memory(**inner, routine);
+    }
+  }
+}
+
+}  // namespace
+
+void settle_memory(Routine& routine) { settle_memory(routine.body, routine); }
+
+void settle_memory(SubroutineCall& call, Routine& routine) {
+  for (Expr& a : call.arguments)
+    if (a) a = asked_of_caller(a, routine);
+  for (const auto& [name, v] : routine.variables)
+    if (!v.memory_of.empty() && std::find(routine.arguments.begin(), routine.arguments.end(),
+                                          name) == routine.arguments.end())
+      routine.arguments.push_back(name);
 }
 
 }  // namespace moonloop::fortran

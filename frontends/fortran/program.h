@@ -53,6 +53,7 @@ struct Variable {
   bool extent = false;
   std::string lower_of, entry_of, present_of;
   std::string memory_of;    // it says whether this allocatable or pointer has memory
+  std::string memory_flag;  // of a local variable: the scalar that says so, for what is called
   int axis = 0;             // of the first two, from 0
   std::string storage;      // in `equivalence`: the array, of one axis from 1, with its elements
   std::int64_t before = 0;  // and how many come before these
@@ -60,6 +61,7 @@ struct Variable {
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
   std::string written;        // of a component: `p%x`
+  std::vector<std::size_t> ranks;  // and how many axes `p` and each component on the path have
 };
 
 /// A variable's name for messages, as the source has it.

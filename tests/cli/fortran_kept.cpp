@@ -410,7 +410,7 @@ end subroutine
   const auto says = [&](const std::string& text) { CHECK_MESSAGE(has(out.out, text), out.out); };
   says("uses       k.f90:10:14  imported");  // `u` stays Fortran
   says("through    k.f90:15:14  imported");
-  says("k.f90:33:5: the call of `ends`, which is not a kernel, is not supported");
+  says("local      k.f90:29:14  imported");  // with a record of its own, and back
   says("k.f90:38:5: the optional argument `k` in `read` is not supported");
   says("k.f90:53:5: `select type` is not supported");
   says("moves      k.f90:58:14  imported");  // arguments that Fortran keeps

@@ -175,7 +175,7 @@ TEST_CASE("fortran: messages name components as the source does") {
 contains
   subroutine s(x, p)
     real, intent(inout) :: x
-    type(t), intent(in) :: p(3)
+    type(t), intent(in), optional :: p(3)
     x = 1
   end subroutine
 end module

@@ -304,7 +304,7 @@ end program
   const Outcome nested =
       tool("gen array.f90 --kernel around --target c -o k.c --fortran-interface i.f90", f.str());
   CHECK(nested.status == 1);
-  CHECK(has(nested.err, "`all%tiles%beside` is an array of each element of an array"));
+  CHECK(has(nested.err, "`all%tiles%beside`, an array of each element of an array, has no "));
 }
 
 TEST_CASE("fortran moved: a choice that Fortran cannot make as a whole is made part by part") {

@@ -343,8 +343,8 @@ end module
 )");
   const Outcome out = tool("show k.f90 --what imports", f.str());
   const auto says = [&](const std::string& what) { CHECK_MESSAGE(has(out.out, what), out.out); };
-  says("k.f90:26:16: `r` of a derived type is not supported");
-  says("k.f90:31:16: the component `r%x` of a function's result is not supported");
+  says("2 of 8 imported");  // `made` and `many`
+  says("`x`, which is a pointer or allocatable and not a module's, in `assignment` is not");
   says("`down`, which calls itself and whose arguments or value are more than plain variables");
   says("the call of `away`, which gives a derived type and stays a call, is not supported");
   says("k.f90:42:5: the array of records, or records of arrays, that `m::made` gives is not");

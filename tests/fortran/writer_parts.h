@@ -23,7 +23,14 @@ inline constexpr const char* kTypes = R"(  type cell
     real(8) :: x = 0.375d0
     integer :: k(2) = [2, 1]
   end type
+  type desk
+    integer :: used = 1
+    real(8), allocatable :: level(:), grid(:, :)
+    type(mark) :: in
+  end type
   type(shelf) :: box
+  type(desk) :: dk
+  type(mark) :: marks(40)
   type(cell), target :: many(40), spare
   type(cell), pointer :: chosen
 )";
@@ -35,11 +42,15 @@ inline constexpr const char* kStart = R"(  spare = cell(0.25d0, [0.5d0, 0.125d0,
   box%rows = 0.375d0
   box%view => x
   chosen => spare
+  allocate (dk%level(0:n), dk%grid(n, 2))
+  dk%level = 0.25d0
+  dk%grid = 0.125d0
 )";
 
 inline constexpr const char* kEnd =
     "s(4) = s(4) + sum(box%rows(:n, 2)) + box%top%one + sum(box%cells(:n)%one) + "
-    "sum(many%row(2)) + spare%row(3) + box%cells(n)%two + chosen%two + box%view(n)";
+    "sum(many%row(2)) + spare%row(3) + box%cells(n)%two + chosen%two + box%view(n) + "
+    "sum(dk%level) + sum(dk%grid) + dk%used + sum(marks(:n)%x) + marks(1)%k(2)";
 
 /// Next to what each routine contains.
 inline constexpr const char* kContained = R"(  subroutine lift(c, e, v)
@@ -58,6 +69,25 @@ inline constexpr const char* kContained = R"(  subroutine lift(c, e, v)
     type(mark), intent(out) :: c
     c%k(1) = c%k(2) + m
   end subroutine
+  subroutine stack(c, e)
+    type(desk), intent(inout) :: c
+    integer, intent(in) :: e
+    integer :: o
+    if (.not. allocated(c%grid) .or. e > 6) return
+    do o = 1, ubound(c%level, 1)
+      c%level(o) = 0.5d0*c%level(o - 1) + c%grid(o, 1)/8
+    end do
+    c%used = mod(c%used + size(c%grid, 2), 9)
+  end subroutine
+  function ring(e) result(v)
+    integer, intent(in) :: e
+    type(mark) :: v(n)
+    integer :: o
+    do o = 1, n
+      v(o)%x = 0.5d0*o/(n + 1)
+      v(o)%k(2) = mod(abs(e) + o, 5)
+    end do
+  end function
   type(mark) function grown(c, e)
     type(mark), intent(in) :: c
     integer, intent(in) :: e
@@ -124,6 +154,17 @@ inline const Lines kOwn{
     "call onward(v=t)",
     "call onward(d=box%cells)",
     "t = 0.5d0*t + heap(box%cells(@i))/4",
+    "dk%level(@i - 1) = 0.5d0*dk%level(@i) + @r/4",
+    "dk%grid(@i, 2) = 0.5d0*dk%grid(@i, 1) + dk%in%x/8",
+    "dk%grid(:, 1) = 0.5d0*dk%grid(n:1:-1, 2) + x/8",
+    "dk%used = mod(abs(@k), 9)",
+    "call stack(dk, @k)",
+    "if (allocated(dk%level)) t = 0.5d0*t + dk%level(@i)/4",
+    "x = 0.5d0*x + dk%grid(:, 2)/8",
+    "c = mod(lbound(dk%level, 1) + ubound(dk%grid, 2) + size(dk%level), 9)",
+    "marks(:n) = ring(@k)",
+    "marks(@i) = grown(marks(@i), @k)",
+    "dk%in = marks(@i)",
     "call bump(many(@i)%two)",
     "call touch(box%rows(:n, 1), x)",
     "call mix(box%rows(:n, 2), (box%rows(:n, 1)))",
@@ -132,12 +173,14 @@ inline const Lines kOwn{
 };
 
 /// Values of the same.
-inline const Lines kOwnReal{"box%top%one",  "box%cells(@i)%row(2)", "box%rows(@i, 2)",
-                            "many(@i)%one", "spare%row(3)",         "chosen%one",
-                            "box%view(@i)", "many(@i)%row(1)"};
-inline const Lines kOwnInteger{"box%top%two",         "many(@i)%two",  "box%cells(@i)%two",
-                               "spare%two",           "size(many)/16", "ubound(many, 1)/20",
-                               "lbound(box%cells, 1)"};
+inline const Lines kOwnReal{"box%top%one",    "box%cells(@i)%row(2)", "box%rows(@i, 2)",
+                            "many(@i)%one",   "spare%row(3)",         "chosen%one",
+                            "box%view(@i)",   "many(@i)%row(1)",      "dk%level(@i)",
+                            "dk%grid(@i, 1)", "marks(@i)%x"};
+inline const Lines kOwnInteger{
+    "box%top%two",       "many(@i)%two",       "box%cells(@i)%two",    "spare%two",
+    "size(many)/16",     "ubound(many, 1)/20", "lbound(box%cells, 1)", "dk%used",
+    "size(dk%level)/16", "marks(@i)%k(2)"};
 
 /// Names for the parts, `it` a record, `row` an array of at least 3, `one` a real, `half` a value.
 inline const Lines kOwnNames{
@@ -151,6 +194,8 @@ inline const Lines kOwnNames{
 
 /// In a loop of `q` with parallel iterations.
 inline const Lines kOwnParallel{
+    "dk%level(q) = 0.5d0*dk%level(q) + x(q)/4",
+    "dk%grid(q, 1) = 0.5d0*dk%level(q) + many(q)%one/8",
     "many(q)%one = 0.5d0*many(q)%one + x(q)",
     "box%cells(q)%row(2) = 0.5d0*many(q)%row(1) + box%top%one/8",
     "box%rows(q, 1) = 0.5d0*box%rows(q, 2) + many(q)%one",
