@@ -190,6 +190,8 @@ class Declarations {
              module);
     if (!v.constant) {
       v.outer = outer(s, at);
+      v.hidden = v.outer && s.attrs().test(sem::Attr::PRIVATE);
+      v.guarded = v.outer && s.attrs().test(sem::Attr::PROTECTED);
       v.dummy = v.dummy || v.outer;
     }
     object(std::move(v), s, at);
@@ -360,6 +362,13 @@ class Declarations {
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
+    if (type->category() == TypeCategory::Derived && v.constant && constants_.empty()) {
+      if (!details.init()) unsupported(at, fmt::format("`{}` of a derived type", shown(v)));
+      constants_ = constant_values(*details.init(), at);
+      std::reverse(constants_.begin(), constants_.end());
+      components(v, *type, at);
+      return constants_.clear();
+    }
     if (type->category() == TypeCategory::Derived) {
       const bool has_value = s.owner().IsDerivedType() && details.init() && has_defaults(v);
       if (!has_value || !defaults_.empty()) return components(v, *type, at);
@@ -371,7 +380,10 @@ class Declarations {
     v.type = v.text ? Type(Scalar::I8) : type_of(*type, shown(v), at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
-    if (!defaults_.empty()) {
+    if (!constants_.empty()) {
+      v.initial = std::move(constants_.back());
+      constants_.pop_back();
+    } else if (!defaults_.empty()) {
       if (v.pointer) unsupported(at, fmt::format("the initial value of `{}`", shown(v)));
       give_default(v, defaults_.back().value, defaults_.back().rank, defaults_.back().rank, at);
       defaults_.pop_back();
@@ -440,7 +452,8 @@ class Declarations {
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
-    if (whole.constant || (whole.result && (whole.array || type.IsPolymorphic())))
+    if ((whole.constant && constants_.empty()) ||
+        (whole.result && (whole.array || type.IsPolymorphic())))
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
@@ -556,6 +569,7 @@ class Declarations {
   const Places& places_;
   Routine& routine_;
   const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
+  std::vector<Exprs> constants_;                   // of the components to come of a constant
   std::vector<DefaultValue> defaults_;             // of the components to come, the next one last
   bool boxable_ = false;                           // of the variable that is read: can_be_boxed
 };
@@ -654,12 +668,16 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
 }
 
 std::string variable_name(const sem::Symbol& symbol) {
-  if (const auto* outer = symbol.detailsIf<sem::HostAssocDetails>();
-      outer && symbol.owner().kind() == sem::Scope::Kind::OtherConstruct)
-    return variable_name(outer->symbol());  // private in a construct
+  const auto is_from_around = [](const sem::Symbol& x) {
+    return x.has<sem::HostAssocDetails>() &&
+           (x.owner().kind() == sem::Scope::Kind::OtherConstruct ||  // private in a construct
+            x.owner().kind() == sem::Scope::Kind::BlockConstruct);   // of the host
+  };
+  if (is_from_around(symbol)) return variable_name(symbol.get<sem::HostAssocDetails>().symbol());
   const sem::Symbol& s = symbol;
   const std::string base = s.name().ToString();
-  const auto in_construct = [](const sem::Symbol& x) {
+  const auto in_construct = [&](const sem::Symbol& x) {
+    if (is_from_around(x)) return false;
     return x.owner().kind() == sem::Scope::Kind::BlockConstruct || x.has<sem::AssocEntityDetails>();
   };
   if (!in_construct(s)) return base;
