@@ -343,6 +343,7 @@ contains
     real(8), intent(inout) :: a(n, n)
     real(8) :: s
     integer :: p, q
+    s = 0.5d0
     do p = 1, n - 1
       do q = p + 1, n
         s = 0.1d0*a(p, q)
