@@ -235,6 +235,7 @@ static FortranOptions fortran_options(const Common& c) {
   }
   FortranOptions own = c.fortran;
   own.lanes = !c.target || !is_device(*c.target);
+  own.wanted.insert(c.kernels.begin(), c.kernels.end());
   if (c.project.empty()) return own;
   return options_in_project(read_project(c.project), c.input, own);
 }

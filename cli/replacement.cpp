@@ -100,6 +100,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.elemental = h.elemental;
   out.recursive = h.recursive;
   out.values = h.values;
+  out.intents = h.intents;
   out.boxes = h.boxes;
   out.alternate = h.alternate;
   out.alternates = h.alternates;

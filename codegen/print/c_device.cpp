@@ -68,6 +68,7 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
   dialect_.decorate(program, plan_, names_);
   out_.clear();
   depth_ = 0;
+  name_tables();
   names_.take_used();
   tables(Tables::All);
   const std::string tables = std::move(out_);

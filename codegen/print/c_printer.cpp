@@ -203,6 +203,7 @@ Pieces CPrinter::source(Block program) {
   const std::string head = has_gangs() ? gang_prototype() : prototype();
   std::string before;
   if (has_gangs()) {  // functions that are launched read tables too
+    name_tables();
     tables(Tables::Constant);
     before = std::exchange(out_, {});
   }
@@ -593,6 +594,13 @@ static std::vector<Expr> first_axis_fastest(const std::vector<Expr>& values, con
     }
   }
   return out;
+}
+
+/// Outside of functions, where other kernels may have tables of these names.
+void CPrinter::name_tables() {
+  for (const auto& [table, t] : k_.temporaries)
+    if (t.initializer && t.read_only)
+      names_.redirect(table, names_.fresh(name() + "_" + names_.of(table)));
 }
 
 /// Temporaries that start with given values.

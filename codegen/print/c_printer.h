@@ -146,6 +146,7 @@ class CPrinter {
   void declare(const Temporary& t, bool zero);
   enum class Tables { Constant, Changing, All };
   void tables(Tables which);
+  void name_tables();
   std::string brackets(const Temporary& t);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);

@@ -424,9 +424,12 @@ std::string colons(std::size_t axes) {
 }
 std::string colons(const Parameter& a) { return colons(own_axes(a).size()); }
 
-/// How an argument is passed. A pure routine has to declare its outputs.
+/// How an argument is passed: as it is declared, since that is what callers, and procedures that
+/// it is passed to, know of it. What C gets is an output of a pure routine.
 std::string attribute(const Called& p, const std::string& name, Intent intent) {
   if (p.around.values.count(name)) return ", value";
+  if (const auto it = p.around.intents.find(name); it != p.around.intents.end())
+    return ", intent(" + it->second + ")";
   if (p.around.undeclared.count(name)) return "";
   if (intent == Intent::In) return ", intent(in)";
   return p.around.pure ? ", intent(inout)" : "";

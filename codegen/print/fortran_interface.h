@@ -39,9 +39,10 @@ struct AroundRoutine {
   std::vector<int> alternates;              // is next: how many arguments are before each of these
   bool as_declared = false;                 // a routine in Fortran declares its arguments:
   std::set<std::string> undeclared;         // those without an intent
-  std::set<std::string> assumed_size;       // and arrays whose last axis has no length
-  std::vector<std::string> outputs;         // routines in Fortran that do statements for it
-  std::vector<std::string> outputs_inside;  // and those that have to be where it is
+  std::map<std::string, std::string> intents;  // of others, as declared
+  std::set<std::string> assumed_size;          // and arrays whose last axis has no length
+  std::vector<std::string> outputs;            // routines in Fortran that do statements for it
+  std::vector<std::string> outputs_inside;     // and those that have to be where it is
   /// Pointers in the interface's module to routines without arguments that need an interface, by
   /// which others find them, and what each points to when the routine begins.
   std::vector<std::pair<std::string, std::string>> pointers;

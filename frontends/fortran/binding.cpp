@@ -6,6 +6,7 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "frontends/fortran/entry_values.h"
+#include "frontends/fortran/extremes.h"
 #include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
@@ -55,11 +56,12 @@ bool has_slices(const Load& l) {
 
 Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
                  const std::vector<Routine>& all, const std::set<std::string>& assigned,
-                 const Span& at, Body& before, Body& after)
+                 const std::vector<const Do*>& around, const Span& at, Body& before, Body& after)
     : caller_(caller),
       callee_(callee),
       all_(all),
       before_call_(assigned),
+      around_(around),
       at_(at),
       before_(before),
       after_(after) {
@@ -457,6 +459,26 @@ void Binding::check_bound(const Expr& e, const Variable& v) const {
            v.name, n);
 }
 
+/// The bounds of the last axis may vary with the loops around the call, within known ones.
+void Binding::check_bounds(Variable& v) const {
+  for (const Bounds& b : v.bounds) {
+    const bool last = &b == &v.bounds.back(), varies = last && v.room;
+    try {
+      for (const Expr& e : varies ? Exprs{v.room} : Exprs{b.lower, b.upper}) check_bound(e, v);
+    } catch (const Error&) {
+      const auto stays = [&](const std::string& name) {
+        const auto it = caller_.variables.find(name);
+        if (it == caller_.variables.end() || before_call_.count(name)) return false;
+        const Variable& x = it->second;
+        return x.constant || !x.entry_of.empty() || (x.dummy && !x.array);
+      };
+      const Expr count = varies ? v.room : index_add({index_sub(b.upper, first_of(b)), lit(1)});
+      v.room = last ? most(count, around_, stays) : Expr();
+      if (!v.room) throw;
+    }
+  }
+}
+
 /// A variable of the called routine's own.
 void Binding::adopt(const std::string& name) {
   Variable v = callee_.variables.at(name);
@@ -466,8 +488,9 @@ void Binding::adopt(const std::string& name) {
   for (Bounds& b : v.bounds) {
     b.lower = as_at_entry(expr(b.lower));
     b.upper = as_at_entry(expr(b.upper));
-    for (const Expr& e : {b.lower, b.upper}) check_bound(e, v);
   }
+  if (v.room) v.room = as_at_entry(expr(v.room));
+  check_bounds(v);
   names_[name] = v.name;
   const std::string own = v.name;
   caller_.variables.emplace(own, std::move(v));

@@ -25,9 +25,11 @@ class Binding {
  public:
   /// Adds to `before` what comes before the called routine's body and to `after` what comes after
   /// it, and new variables to `caller`. `assigned`: the caller's variables that are assigned before
-  /// the call. Fails `unsupported`, with NotByAxes where that is the reason.
+  /// the call. `around`: the loops around it. Fails `unsupported`, with NotByAxes where that is the
+  /// reason.
   Binding(Routine& caller, const Routine& callee, Exprs arguments, const std::vector<Routine>& all,
-          const std::set<std::string>& assigned, const Span& at, Body& before, Body& after);
+          const std::set<std::string>& assigned, const std::vector<const Do*>& around,
+          const Span& at, Body& before, Body& after);
 
   /// The called routine's statements in the caller's names.
   Body body(const Body& b) const;
@@ -67,6 +69,7 @@ class Binding {
   void match(const Variable& dummy, View& v, bool from_element) const;
   Expr copy(const Variable& dummy, const Expr& value);
   void check_bound(const Expr& e, const Variable& v) const;
+  void check_bounds(Variable& v) const;
   void entry_value(const Variable& entry, const Expr& argument);
   Expr as_at_entry(const Expr& e) const;
   Expr settled(const Expr& place);
@@ -85,6 +88,7 @@ class Binding {
   const Routine& callee_;
   const std::vector<Routine>& all_;
   const std::set<std::string>& before_call_;  // assigned by then, in the caller's names
+  const std::vector<const Do*>& around_;
   Span at_;
   Body& before_;
   Body& after_;

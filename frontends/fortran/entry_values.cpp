@@ -201,10 +201,12 @@ void settle_entry_values(Routine& r) {
     }
   if (same.empty()) return;
   rename_in(r.body, same);
-  for (auto& [name, v] : r.variables)
+  for (auto& [name, v] : r.variables) {
+    if (v.room) v.room = rename(v.room, same);
     for (Bounds& b : v.bounds)
       for (Expr* e : {&b.lower, &b.upper})
         if (*e) *e = rename(*e, same);
+  }
   for (const auto& [name, of] : same) r.variables.erase(name);
 }
 

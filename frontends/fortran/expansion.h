@@ -58,6 +58,7 @@ class Expansion {
   void put_letters(const Letters& to, const std::vector<Letters>& from, const Expr& mask, Body& out,
                    const Span& at);
   void text_assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out);
+  Expr among(const Expr& here, const std::vector<Letters>& set, Body& out, const Span& at);
   Expr found(const Letters& of, const std::vector<Letters>& set, bool wanted, bool back, Body& out,
              const Span& at);
   Expr index_of(const Letters& in, const Letters& of, bool back, Body& out, const Span& at);

@@ -142,7 +142,8 @@ OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
 bool writes_into_text(const fp::WriteStmt& s);
 /// Whether a `write` also assigns variables.
 bool assigns_variables(const fp::WriteStmt& s);
-Stop read_stop(const fp::StopStmt& s, const Span& at);
+/// Nothing where its code is not a constant, or it has `quiet`.
+std::optional<Stop> read_stop(const fp::StopStmt& s, const Span& at);
 /// Fails `unsupported` where a function has such an argument.
 void check_there(const ev::ActualArguments& arguments, const sem::Symbol* function, const Span& at);
 /// What `allocate` gives local variables of `routine`: their bounds, once. Fails `unsupported` for

@@ -191,6 +191,8 @@ class Declarations {
              module);
     if (!v.constant) {
       v.outer = outer(s, at);
+      v.hidden = v.outer && s.attrs().test(sem::Attr::PRIVATE);
+      v.guarded = v.outer && s.attrs().test(sem::Attr::PROTECTED);
       v.dummy = v.dummy || v.outer;
     }
     object(std::move(v), s, at);
@@ -361,6 +363,13 @@ class Declarations {
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
+    if (type->category() == TypeCategory::Derived && v.constant && constants_.empty()) {
+      if (!details.init()) unsupported(at, fmt::format("`{}` of a derived type", shown(v)));
+      constants_ = constant_values(*details.init(), at);
+      std::reverse(constants_.begin(), constants_.end());
+      components(v, *type, at);
+      return constants_.clear();
+    }
     if (type->category() == TypeCategory::Derived) {
       const bool has_value = s.owner().IsDerivedType() && details.init() && has_defaults(v);
       if (!has_value || !defaults_.empty()) return components(v, *type, at);
@@ -372,7 +381,10 @@ class Declarations {
     v.type = v.text ? Type(Scalar::I8) : type_of(*type, shown(v), at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
-    if (!defaults_.empty()) {
+    if (!constants_.empty()) {
+      v.initial = std::move(constants_.back());
+      constants_.pop_back();
+    } else if (!defaults_.empty()) {
       if (v.pointer) unsupported(at, fmt::format("the initial value of `{}`", shown(v)));
       give_default(v, defaults_.back().value, defaults_.back().rank, defaults_.back().rank, at);
       defaults_.pop_back();
@@ -441,7 +453,7 @@ class Declarations {
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
-    if (whole.constant || (whole.result && type.IsPolymorphic()))
+    if ((whole.constant && constants_.empty()) || (whole.result && type.IsPolymorphic()))
       unsupported(at, fmt::format("`{}` of a derived type", shown(whole)));
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
@@ -576,6 +588,7 @@ class Declarations {
   const Places& places_;
   Routine& routine_;
   const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
+  std::vector<Exprs> constants_;                   // of the components to come of a constant
   std::vector<DefaultValue> defaults_;             // of the components to come, the next one last
   bool boxable_ = false;                           // of the variable that is read: can_be_boxed
 };
@@ -614,40 +627,6 @@ std::set<std::string> assigned_in(const Body& body) {
 
 }  // namespace
 
-std::string name_of(TypeCategory category) {
-  switch (category) {
-    case TypeCategory::Integer: return "integer";
-    case TypeCategory::Real: return "real";
-    case TypeCategory::Complex: return "complex";
-    case TypeCategory::Character: return "character";
-    case TypeCategory::Logical: return "logical";
-    default: return "derived";
-  }
-}
-
-std::optional<Type> numeric_type(const ev::DynamicType& t) {
-  const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();
-  switch (t.category()) {
-    case TypeCategory::Integer:
-      if (kind == 1) return Scalar::I8;
-      if (kind == 2) return Scalar::I16;
-      if (kind == 4) return Scalar::I32;
-      if (kind == 8) return Scalar::I64;
-      break;
-    case TypeCategory::Real:
-      if (kind == 2) return Scalar::F16;
-      if (kind == 4) return Scalar::F32;
-      if (kind == 8) return Scalar::F64;
-      break;
-    case TypeCategory::Complex:
-      if (kind == 4) return Scalar::C64;
-      if (kind == 8) return Scalar::C128;
-      break;
-    default: break;
-  }
-  return std::nullopt;
-}
-
 void read_hint(const fp::CompilerDirective& x, const Places& places, Routine& routine) {
   const Span at = places.of(x.source);
   if (std::holds_alternative<fp::CompilerDirective::IVDep>(x.u))
@@ -673,40 +652,6 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
   Declarations(places, routine).read(scope);
 }
 
-std::string variable_name(const sem::Symbol& symbol) {
-  if (const auto* outer = symbol.detailsIf<sem::HostAssocDetails>();
-      outer && symbol.owner().kind() == sem::Scope::Kind::OtherConstruct)
-    return variable_name(outer->symbol());  // private in a construct
-  const sem::Symbol& s = symbol;
-  const std::string base = s.name().ToString();
-  const auto in_construct = [](const sem::Symbol& x) {
-    return x.owner().kind() == sem::Scope::Kind::BlockConstruct || x.has<sem::AssocEntityDetails>();
-  };
-  if (!in_construct(s)) return base;
-  const sem::Scope* routine = &s.owner();
-  while (routine->kind() == sem::Scope::Kind::BlockConstruct ||
-         routine->kind() == sem::Scope::Kind::OtherConstruct)
-    routine = &routine->parent();
-  int number = 0;  // of the symbols of this name up to this one
-  bool found = false;
-  const std::function<void(const sem::Scope&)> visit = [&](const sem::Scope& scope) {
-    for (const sem::Scope& inner : scope.children()) {
-      if (found) return;
-      const auto it = inner.find(s.name());
-      found = it != inner.end() && &*it->second == &s;
-      if (it != inner.end() && in_construct(*it->second)) ++number;
-      if (!found) visit(inner);
-    }
-  };
-  visit(*routine);
-  if (!routine->FindSymbol(s.name())) --number;
-  if (number == 0) return base;
-  for (int n = 1;; ++n) {
-    std::string own = base + "_" + std::to_string(n);
-    if (!routine->FindSymbol(fp::CharBlock{own}) && --number == 0) return own;
-  }
-}
-
 void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const Places& places,
                              Routine& routine,
                              std::map<std::string, std::set<std::string>>& names_in_bounds) {
@@ -724,22 +669,6 @@ void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const 
   }
 }
 
-const SomeExpr* associated_value(const sem::Symbol& symbol) {
-  const auto* details = symbol.GetUltimate().detailsIf<sem::AssocEntityDetails>();
-  const SomeExpr* e = details && details->expr() ? &*details->expr() : nullptr;
-  // A part of a complex variable is a place, too.
-  if (!e || e->Rank() > 0 || ev::ExtractDataRef(*e, true, true)) return nullptr;
-  const auto type = e->GetType();
-  if (!type || !numeric_type(*type)) return nullptr;
-  const auto all = ev::CollectSymbols(*e);
-  const bool stays = std::all_of(all.begin(), all.end(), [](const sem::Symbol& s) {
-    const sem::Symbol& x = s.GetUltimate();
-    return sem::IsNamedConstant(x) ||
-           (sem::IsIntentIn(x) && !x.attrs().HasAny({sem::Attr::TARGET, sem::Attr::POINTER}));
-  });
-  return stays ? nullptr : e;
-}
-
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
   std::size_t known = 0;
   do {  // bounds have more names
@@ -753,47 +682,6 @@ void read_declarations_around(const sem::Scope& scope, const Places& places, Rou
     std::erase_if(routine.variables,
                   [&](const auto& v) { return v.second.outer && !used.count(v.first); });
   } while (known != routine.variables.size());
-}
-
-bool is_text(const sem::Symbol& symbol) {
-  return is_text(ev::DynamicType::From(symbol.GetUltimate()));
-}
-
-bool is_text(const std::optional<ev::DynamicType>& type) {
-  return type && type->category() == TypeCategory::Character && type->knownLength() != 1;
-}
-
-bool has_assumed_length(const sem::Symbol& symbol) {
-  const auto type = ev::DynamicType::From(symbol.GetUltimate());
-  return type && type->charLengthParamValue() && type->charLengthParamValue()->isAssumed();
-}
-
-bool is_assumed_shape(const sem::Symbol& symbol) {
-  const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-  return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
-         !sem::IsAllocatable(symbol.GetUltimate()) && !sem::IsPointer(symbol.GetUltimate());
-}
-
-bool begins_at_one(const sem::Symbol& symbol) {
-  const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-  return is_assumed_shape(symbol) &&
-         std::all_of(object->shape().begin(), object->shape().end(), [](const auto& axis) {
-           return axis.lbound().isColon() || ev::ToInt64(axis.lbound().GetExplicit()) == 1;
-         });
-}
-
-bool is_outer(const sem::Symbol& symbol) {
-  const sem::Symbol& s = symbol.GetUltimate();
-  const auto kind = s.owner().kind();
-  return s.has<sem::ObjectEntityDetails>() && !sem::IsNamedConstant(s) &&
-         (kind == sem::Scope::Kind::Module || kind == sem::Scope::Kind::MainProgram ||
-          sem::FindCommonBlockContaining(s));
-}
-
-std::string holder_of(const sem::Symbol& symbol) {
-  const sem::Scope& owner = symbol.owner();
-  if (owner.kind() == sem::Scope::Kind::MainProgram) return kProgram;
-  return owner.kind() == sem::Scope::Kind::Module ? DEREF(owner.symbol()).name().ToString() : "";
 }
 
 }  // namespace moonloop::fortran

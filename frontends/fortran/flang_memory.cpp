@@ -269,17 +269,52 @@ bool copies_procedure(const fp::PointerAssignmentStmt& s, const Span& at, Body& 
   return true;
 }
 
+namespace {
+
+/// The part of `target` along its only axis that has as many elements as `length`.
+Expr first_elements(const Expr& target, const Expr& count, const Span& at) {
+  const auto lower = [&](const Expr& array, std::size_t axis) {
+    const Expr number = lit(static_cast<std::int64_t>(axis) + 1);
+    return call(kBound + std::string("lbound"), {array, number}, at);
+  };
+  const auto section = [&](const Expr& first, const Expr& step) {
+    const Expr last = index_add({first, index_mul(step, index_sub(count, lit(1)))});
+    return Expr(Slice{first, last, step}, at);
+  };
+  if (const auto* v = target.as<Var>())
+    return load(v->name, {section(lower(target, 0), lit(1))}, at);
+  const auto* l = target.as<Load>();
+  if (!l) unsupported(at, "an assignment to a pointer of this target");
+  Exprs index = l->index;
+  for (std::size_t n = 0; n < index.size(); ++n)
+    if (const auto* s = index[n].as<Slice>())
+      index[n] =
+          section(s->start ? s->start : lower(var(l->array, at), n), s->step ? s->step : lit(1));
+  return load(l->array, std::move(index), at);
+}
+
+}  // namespace
+
 void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
                              const Routine& routine, Body& out) {
   const ev::Assignment* a = sem::GetAssignment(s);
   if (!a) fail("fortran", at, "Flang gives this assignment no type");
-  const auto* bounds = std::get_if<ev::Assignment::BoundsSpec>(&a->u);
-  if (!bounds) unsupported(at, "an assignment to a pointer that gives it other axes");
   Exprs lower;
-  for (const auto& b : *bounds) lower.push_back(to_index(b, at));
+  Expr count;  // of elements, where both bounds are written
+  if (const auto* bounds = std::get_if<ev::Assignment::BoundsSpec>(&a->u)) {
+    for (const auto& b : *bounds) lower.push_back(to_index(b, at));
+  } else {
+    const auto* both = std::get_if<ev::Assignment::BoundsRemapping>(&a->u);
+    if (!both || both->size() != 1 || a->rhs.Rank() != 1)
+      unsupported(at, "an assignment to a pointer that gives it other axes");
+    lower.push_back(to_index(both->front().first, at));
+    count = index_add({index_sub(to_index(both->front().second, at), lower[0]), lit(1)});
+  }
   const Exprs pointers = to_arguments(a->lhs, at);
   const bool nothing = ev::IsNullPointer(&a->rhs);
-  const Exprs targets = nothing ? Exprs(pointers.size()) : to_arguments(a->rhs, at);
+  Exprs targets = nothing ? Exprs(pointers.size()) : to_arguments(a->rhs, at);
+  if (count)
+    for (Expr& t : targets) t = t ? first_elements(t, count, at) : t;
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     const Expr& target = targets.at(i);
     if (target && !target.as<Var>() && !target.as<Load>())
@@ -292,9 +327,15 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
 }
 
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out) {
-  for (const fp::PointerObject& o : s.v)
+  for (const fp::PointerObject& o : s.v) {
+    const auto* name = std::get_if<fp::Name>(&o.u);
+    if (name && name->symbol && is_address(*name->symbol)) {  // of a procedure
+      out.push_back({at, Assignment{var(name->ToString(), at), lit(0)}});
+      continue;
+    }
     for (const Expr& p : to_arguments(typed(o), at))
       out.push_back({at, PointerAssignment{own_pointer(p, routine, at), Expr(), {}}});
+  }
 }
 
 namespace {

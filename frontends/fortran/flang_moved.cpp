@@ -120,7 +120,17 @@ bool has(const ProcedureEffects::Known& p, const sem::Symbol* variable) {
   return p.names.contains(variable) || p.moves.contains(variable);
 }
 
-/// Calls of functions that only Fortran finds.
+/// Whether a call of this argument needs its interface: C has addresses to pass.
+bool needs_interface(const ev::ProcedureDesignator& p) {
+  const sem::Symbol* s = p.GetSymbol();
+  if (!s || p.GetSpecificIntrinsic() || !sem::IsDummy(s->GetUltimate())) return false;
+  try {
+    is_in_another_file(*s, {});
+  } catch (const Error&) { return true; }
+  return false;
+}
+
+/// Calls of functions that only Fortran finds, or that it alone can call.
 struct FunctionFinder : TreeVisitor {
   void after(const TreeNode& n) override {
     n.when<fp::Expr>([&](const auto& x) { found = found || is_one(x); });
@@ -128,7 +138,7 @@ struct FunctionFinder : TreeVisitor {
   static bool is_one(const fp::Expr& e) {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
     const auto* ref = typed ? ev::UnwrapProcedureRef(*typed) : nullptr;
-    return ref && is_found_at_run_time(ref->proc());
+    return ref && (is_found_at_run_time(ref->proc()) || needs_interface(ref->proc()));
   }
   bool found = false;
 };

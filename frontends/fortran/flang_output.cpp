@@ -331,18 +331,19 @@ OutputStatement read_output(const fp::PrintStmt& s, const Span& at) {
   return p.done();
 }
 
-Stop read_stop(const fp::StopStmt& s, const Span& at) {
+std::optional<Stop> read_stop(const fp::StopStmt& s, const Span& at) {
   const auto& [kind, code, quiet] = s.t;
   const bool error = kind == fp::StopStmt::Kind::ErrorStop;
   Stop x{error ? "ERROR STOP" : "", error ? 1 : 0};
-  if (quiet) unsupported(at, "`quiet` of `stop`");
+  if (quiet) return std::nullopt;
   if (!code) return x;
   const SomeExpr* typed = sem::GetExpr(nullptr, code->v.thing);
   if (!typed) throw InternalError("Flang gives an expression no type");
+  if (!ev::IsActuallyConstant(*typed)) return std::nullopt;
   const Exprs values = to_arguments(*typed, at);
   const auto number = as_int(without_casts(values.at(0)));
   const auto text = as_text(values[0]);
-  if (!number && !text) unsupported(at, "a code of `stop` that is not a constant");
+  if (!number && !text) return std::nullopt;
   if (number) x.status = *number;
   x.text = (error ? "ERROR STOP " : "STOP ") + (text ? *text : std::to_string(*number));
   return x;

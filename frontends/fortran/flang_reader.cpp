@@ -433,6 +433,7 @@ class Units {
     for (const sem::Symbol* dummy : details.dummyArgs()) {
       if (!dummy) continue;
       if (dummy->attrs().test(sem::Attr::VALUE)) r.home.values.insert(dummy->name().ToString());
+      note_intent(*dummy, r);
       argument(dummy->name().ToString(), *dummy, r);
     }
     if (!alternate.empty()) {
@@ -504,6 +505,13 @@ class Units {
     v.dummy = true;
     v.intent = Intent::Out;
     return r.variables.emplace(v.name, std::move(v)).first->first;
+  }
+
+  static void note_intent(const sem::Symbol& dummy, Routine& r) {
+    for (const auto& [intent, word] :
+         {std::pair(sem::Attr::INTENT_IN, "in"), std::pair(sem::Attr::INTENT_OUT, "out"),
+          std::pair(sem::Attr::INTENT_INOUT, "inout")})
+      if (dummy.attrs().test(intent)) r.home.intents.emplace(dummy.name().ToString(), word);
   }
 
   static std::string address_of_box(const std::string& name, const Routine& r) {

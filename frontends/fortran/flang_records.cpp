@@ -330,37 +330,64 @@ void collect_values(const ev::Expr<ev::SomeDerived>& e, const Span& at,
 
 }  // namespace
 
-std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at) {
-  std::vector<DefaultValue> out;
+namespace {
+
+/// What each record of `init` has for each component.
+std::vector<std::vector<SomeExpr>> values_of_records(const SomeExpr& init, const Span& at) {
   const auto* derived = as_derived(init);
   const auto* all = derived ? std::get_if<ev::Constant<ev::SomeDerived>>(&derived->u) : nullptr;
   if (!derived || (init.Rank() > 0 && !all)) unsupported(at, "an initial value of this form");
-  if (init.Rank() == 0) {
-    std::vector<SomeExpr> values;
-    collect_values(*derived, at, values);
-    for (const SomeExpr& v : values) out.push_back({to_expr(v, at), v.Rank()});
-    return out;
-  }
   std::vector<std::vector<SomeExpr>> records;
+  if (init.Rank() == 0) {
+    collect_values(*derived, at, records.emplace_back());
+    return records;
+  }
   ev::ConstantSubscripts where = all->lbounds();
   for (std::size_t n = 0; n < all->size(); ++n, all->IncrementSubscripts(where)) {
     const ev::Expr<ev::SomeDerived> one{ev::Constant<ev::SomeDerived>{all->At(where)}};
     collect_values(one, at, records.emplace_back());
   }
   if (records.empty()) unsupported(at, "an initial value without elements");
+  return records;
+}
+
+/// The elements that component `c` has, record after record.
+Exprs elements_of(const std::vector<std::vector<SomeExpr>>& records, std::size_t c,
+                  const Span& at) {
+  Exprs out;
+  for (const auto& record : records) {
+    const Exprs own = to_elements(record[c], at);
+    out.insert(out.end(), own.begin(), own.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Exprs> constant_values(const SomeExpr& init, const Span& at) {
+  const std::vector<std::vector<SomeExpr>> records = values_of_records(init, at);
+  std::vector<Exprs> out;
+  for (std::size_t c = 0; c < records[0].size(); ++c) out.push_back(elements_of(records, c, at));
+  return out;
+}
+
+std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at) {
+  const std::vector<std::vector<SomeExpr>> records = values_of_records(init, at);
+  std::vector<DefaultValue> out;
+  if (init.Rank() == 0) {
+    for (const SomeExpr& v : records[0]) out.push_back({to_expr(v, at), v.Rank()});
+    return out;
+  }
+  const auto& all = std::get<ev::Constant<ev::SomeDerived>>(as_derived(init)->u);
   for (std::size_t c = 0; c < records[0].size(); ++c) {
     const int inner = records[0][c].Rank();
     if (inner > 1 || is_text(records[0][c].GetType()))
       unsupported(at, "an initial value of such components of an array");
-    Exprs elements;
-    for (const auto& record : records) {
-      const Exprs own = inner > 0 ? to_elements(record[c], at) : Exprs{to_expr(record[c], at)};
-      elements.insert(elements.end(), own.begin(), own.end());
-    }
+    const Exprs elements = elements_of(records, c, at);
     Exprs table{lit(inner + init.Rank())};
     if (inner > 0)
       table.push_back(lit(static_cast<std::int64_t>(elements.size() / records.size())));
-    for (const auto n : all->shape()) table.push_back(lit(n));
+    for (const auto n : all.shape()) table.push_back(lit(n));
     table.insert(table.end(), elements.begin(), elements.end());
     out.push_back({call(kTable, std::move(table), at), inner + init.Rank()});
   }

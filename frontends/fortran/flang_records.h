@@ -13,6 +13,8 @@ struct DefaultValue {
   int rank = 0;  // of the value: one alone is that of all elements
 };
 std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at);
+/// The elements that each component of a constant has, and theirs, one after the other.
+std::vector<Exprs> constant_values(const SomeExpr& init, const Span& at);
 /// Adds how many axes each of a type's components has: its own, and the `around` ones of arrays
 /// that it is in.
 void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around, const Span& at,

@@ -188,7 +188,9 @@ class Reader : private DirectiveReader {
               out.push_back({at, Leave{Leave::Kind::Cycle, left_by(around_, x.value().v, at)}});
             },
             [&](const Indirection<fp::StopStmt>& x) {
-              out.push_back({at, read_stop(x.value(), at)});
+              std::optional<Stop> stop = read_stop(x.value(), at);
+              if (!stop) keep("stop");
+              out.push_back({at, stop ? std::move(*stop) : Stop{{}, 0, true}});
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::PrintStmt>& x) {

@@ -409,10 +409,14 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   FortranFile out = read_file(source, options);
   if (out.kernels.empty()) {
     std::vector<Diagnostic> errors;
-    const bool routines = std::any_of(out.left_out.begin(), out.left_out.end(),
-                                      [](const auto& l) { return !l.is_program; });
+    const auto any = [&](const auto& which) {
+      return std::any_of(out.left_out.begin(), out.left_out.end(), which);
+    };
+    const auto is_wanted = [&](const auto& l) { return options.wanted.count(l.name) > 0; };
+    const bool routines = any([](const auto& l) { return !l.is_program; }), some = any(is_wanted);
     for (const FortranFile::LeftOut& l : out.left_out)
-      if (!l.is_program || !routines) errors.insert(errors.end(), l.why.begin(), l.why.end());
+      if (some ? is_wanted(l) : !l.is_program || !routines)
+        errors.insert(errors.end(), l.why.begin(), l.why.end());
     if (!errors.empty()) throw Error(causes(errors));
   }
   return out;

@@ -50,12 +50,13 @@ struct FortranFile {
     std::vector<int> residency;
     bool program = false;  // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
-    std::set<std::string> values;             // arguments that have the attribute `value`
-    std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses
-    std::string alternate;                    // the argument that says which label is next, and
-    std::vector<int> alternates;              // how many of the routine's are before each label
-    std::vector<std::string> outputs;         // routines in Fortran that do statements for it
-    std::vector<std::string> outputs_inside;  // and those that have to be where it is
+    std::set<std::string> values;                // arguments that have the attribute `value`
+    std::map<std::string, std::string> intents;  // of arguments that have one, as declared
+    std::map<std::string, FortranBox> boxes;     // by the arguments that have their addresses
+    std::string alternate;                       // the argument that says which label is next, and
+    std::vector<int> alternates;                 // how many of the routine's are before each label
+    std::vector<std::string> outputs;            // routines in Fortran that do statements for it
+    std::vector<std::string> outputs_inside;     // and those that have to be where it is
     /// Pointers to these in the interface's module, and where they point to.
     std::vector<std::pair<std::string, std::string>> pointers;
     std::vector<std::string> entries;  // of a subprogram with `entry`: the names of all
@@ -82,6 +83,8 @@ struct FortranProject;  // frontends/fortran/project.h
 
 /// How a file is read.
 struct FortranOptions {
+  /// Routines that are asked for by name: without a kernel in the file, the errors are theirs.
+  std::set<std::string> wanted;
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> include_folders;   // besides the file's own
   bool skip_output = false;                   // `print` and `write` are left out, else refused

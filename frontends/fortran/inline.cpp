@@ -66,7 +66,10 @@ class Calls {
 
   void plain(Statement s, Body& out) {
     expressions(s, [&](Expr& e) { e = without_functions(e, s.at, out); });
+    const auto* loop = std::get_if<Do>(&s.what);
+    if (loop) around_.push_back(loop);
     for (std::shared_ptr<Body>* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
+    if (loop) around_.pop_back();
     out.push_back(std::move(s));
   }
 
@@ -124,7 +127,7 @@ class Calls {
     for (const auto& [name, there] : given_to(f, arguments))
       if (!there) refuse("its optional `" + name + "` is not given");
     Body before, after;
-    const Binding b(r_, f, arguments, all_, assigned_, at, before, after);
+    const Binding b(r_, f, arguments, all_, assigned_, around_, at, before, after);
     const Uses uses = uses_of(f);
     SubroutineCall x{f.name, {}};
     auto changes = std::make_shared<std::vector<bool>>();
@@ -215,18 +218,28 @@ class Calls {
     return out;
   }
 
-  /// Fails where `f` has variables of a submodule that the caller does not know.
+  /// Fails where `f` has variables of a module that the caller does not know, or must not change.
   void check_reach(const Routine& f, const Span& at) const {
     const Routine* around = &r_;
     while (!around->host.empty()) around = find_routine(all_, around->host);
-    for (const auto& [name, v] : f.variables)
-      if (v.outer && f.home.submodules.count(v.outer->module) &&
-          !around->home.is_in(v.outer->module))
-        fail(
-            "unsupported", at,
-            "the call of `{}`, which has the variable `{}` of the submodule `{}`, is not supported "
-            "outside of that submodule",
-            bare_name(f.name), v.outer->name, v.outer->module);
+    std::optional<Uses> uses;
+    for (const auto& [name, v] : f.variables) {
+      if (!v.outer || around->home.is_in(v.outer->module)) continue;
+      if (v.guarded && !uses) uses = uses_of(f);
+      const std::string_view kind = f.home.submodules.count(v.outer->module) ? "submodule"
+                                    : v.hidden || (v.guarded && uses->assigned.count(name))
+                                        ? "module"
+                                        : "";
+      if (!kind.empty())
+        fail("unsupported", at,
+             "the call of `{}`, which has the {}variable `{}` of the {} `{}`, is not supported "
+             "outside of that {}",
+             bare_name(f.name),
+             v.hidden    ? "private "
+             : v.guarded ? "protected "
+                         : "",
+             v.outer->name, kind, v.outer->module, kind);
+    }
   }
 
   /// `arguments` with one for each component of those that are not given.
@@ -272,7 +285,7 @@ class Calls {
     if (const auto given = given_to(f, arguments); !given.empty()) settle_presence(callee, given);
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
     Body before, after;
-    const Binding b(r_, callee, arguments, all_, assigned_, at, before, after);
+    const Binding b(r_, callee, arguments, all_, assigned_, around_, at, before, after);
     assigned_.insert(b.changed().begin(), b.changed().end());
     append(std::move(before), out);
     append(b.body(callee.body), out);
@@ -538,6 +551,7 @@ class Calls {
   bool given_up_ = false;           // a call stays that seemed to be one to replace
   std::set<std::string> assigned_;  // by earlier statements
   std::set<std::string> results_;   // for components that functions give
+  std::vector<const Do*> around_;   // the loops around the current statement
 };
 
 class Inlining {

@@ -51,6 +51,18 @@ class Bits {
     return choice(Expr(Compare{CompareOp::Ge, by, lit(0)}, at_), left(i, by),
                   right(i, Expr(Unary{UnaryOp::Neg, by}, at_)), at_);
   }
+  /// The last `size` bits, turned round to the left.
+  Expr around(const Expr& i, const Expr& by, const Expr& size) const {
+    const auto n = as_int(by), all = as_int(size);
+    if (all && *all < 1) return i;
+    const Expr to_left =
+        n && all ? lit((*n % *all + *all) % *all) : Expr(Binary{BinaryOp::Mod, by, size}, at_);
+    const Expr rest = all == width() ? lit(0) : left(lit(-1), size);  // that stay
+    const Expr part = all == width() ? i : both(i, other(rest));
+    const Expr turned = any(left(part, to_left), right(part, difference(size, to_left, at_)));
+    return all == width() ? turned : any(both(i, rest), both(turned, other(rest)));
+  }
+  Expr around(const Expr& i, const Expr& by) const { return around(i, by, lit(width())); }
   Expr both(const Expr& a, const Expr& b) const { return Expr(Nary{NaryOp::BitAnd, {a, b}}, at_); }
   Expr any(const Expr& a, const Expr& b) const { return Expr(Nary{NaryOp::BitOr, {a, b}}, at_); }
   Expr other(const Expr& a) const { return Expr(Unary{UnaryOp::BitNot, a}, at_); }
@@ -123,6 +135,9 @@ std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar k
   if (name == "shiftr") return bits.right(arg(0), arg(1));
   if (name == "shifta") return bits.sign_right(arg(0), arg(1));
   if (name == "ishft") return bits.either_way(arg(0), arg(1));
+  if (name == "ishftc")
+    return args.size() > 2 && arg(2) ? bits.around(arg(0), arg(1), arg(2))
+                                     : bits.around(arg(0), arg(1));
   if (name == "ibset") return bits.any(arg(0), bits.left(lit(1), arg(1)));
   if (name == "ibclr") return bits.both(arg(0), bits.other(bits.left(lit(1), arg(1))));
   if (name == "ibits")

@@ -94,8 +94,9 @@ class Lowering {
     Exprs out;
     for (const Bounds& b : v.bounds) {
       if (!b.upper) return out;
-      fixed(b.upper, v.at, v.name), fixed(b.lower, v.at, v.name);
-      out.push_back(index_add({index_sub(b.upper, first_of(b)), lit(1)}));
+      const bool varies = v.room && &b == &v.bounds.back();
+      for (const Expr& e : varies ? Exprs{v.room} : Exprs{b.upper, b.lower}) fixed(e, v.at, v.name);
+      out.push_back(varies ? v.room : index_add({index_sub(b.upper, first_of(b)), lit(1)}));
     }
     return out;
   }
@@ -108,8 +109,7 @@ class Lowering {
     for (const std::string& n : names)
       if (!is_parameter(n))
         fail("unsupported", at,
-             "the bounds of `{}` depend on `{}`, which is not an argument that stays "
-             "as it is",
+             "the bounds of `{}` depend on `{}`, which is not an argument that stays as it is",
              array, n);
   }
 
@@ -470,7 +470,7 @@ class Lowering {
       }
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) external(*x, block, loops, s.at);
-      if (const auto* x = std::get_if<Stop>(&s.what))
+      if (const auto* x = std::get_if<Stop>(&s.what); x && !x->done)
         external({stop_name(r_.name), {text_literal(x->text), lit(x->status)}}, block, loops, s.at);
       if (const auto* d = std::get_if<Do>(&s.what))
         loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));

@@ -41,6 +41,9 @@ struct Variable {
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;
+  bool hidden = false, guarded = false;  // of a module: private, protected
+  /// How many elements the last axis may have at most, where that varies in the routine.
+  Expr room;
   std::shared_ptr<const FortranBox> box;  // the address of what a caller passes
   std::vector<int> alternates;            // it says which alternate return it was
   bool allocatable = false, optional = false;
@@ -149,6 +152,7 @@ struct SubroutineCall {
 struct Stop {
   std::string text;
   std::int64_t status = 0;
+  bool done = false;  // a statement that stays Fortran before it ends the program
 };
 
 /// Statements that run once and may be left by `exit`: a Leave counts them as a loop.

@@ -343,6 +343,30 @@ void Expansion::text_assignment(const Assignment& a, const Expr& mask, const Spa
 
 // ---- Values about texts.
 
+/// Whether a letter is one of those of `set`; without any, a blank.
+Expr Expansion::among(const Expr& here, const std::vector<Letters>& set, Body& out,
+                      const Span& at) {
+  Exprs any;
+  if (set.empty()) any.push_back(equal_to(here, lit(kBlank)));
+  for (const Letters& l : set) {
+    if (const auto letters = as_int(l.length)) {
+      for (std::int64_t n = 1; n <= *letters; ++n)
+        any.push_back(equal_to(here, letter(l, lit(n), at)));
+      continue;
+    }
+    const Expr found = new_scalar(r_, "among", moonloop::Scalar::Bool, at);
+    out.push_back({at, Assignment{found, truth(false)}});
+    for_letters(lit(1), l.length, out, at, [&](const Expr& n, Body& b) {
+      append(masked(equal_to(here, letter(l, n, at)), {{at, Assignment{found, truth(true)}}}, at),
+             b);
+    });
+    any.push_back(found);
+  }
+  return any.empty()      ? truth(false)
+         : any.size() > 1 ? Expr(Nary{NaryOp::Or, std::move(any)}, at)
+                          : any[0];
+}
+
 /// The place, from 1, of the first, or from `back` the last letter that is, or else is not, among
 /// those of `set`, where without any blanks count; 0 where there is none.
 Expr Expansion::found(const Letters& of, const std::vector<Letters>& set, bool wanted, bool back,
@@ -354,16 +378,7 @@ Expr Expansion::found(const Letters& of, const std::vector<Letters>& set, bool w
       first, last, out, at,
       [&](const Expr& k, Body& b) {
         const Expr here = letter(of, k, at);
-        Exprs any;
-        for (const Letters& l : set) {
-          if (!as_int(l.length)) cannot(at, "a set of letters whose number is not known");
-          for (std::int64_t n = 1; n <= *as_int(l.length); ++n)
-            any.push_back(equal_to(here, letter(l, lit(n), at)));
-        }
-        if (set.empty()) any.push_back(equal_to(here, lit(kBlank)));
-        const Expr is = any.empty()      ? truth(false)
-                        : any.size() > 1 ? Expr(Nary{NaryOp::Or, std::move(any)}, at)
-                                         : any[0];
+        const Expr is = among(here, set, b, at);
         Body one;
         one.push_back({at, Assignment{place, k}});
         append(masked(wanted ? is : negation(is), std::move(one), at), b);

@@ -88,11 +88,11 @@ TEST_CASE("fortran: what stands in an included file is shown there") {
   const Folder f;
   f.write("s.f90",
           "subroutine s(n, a)\n  integer :: n, i\n  real :: a(n)\n  include 'part.inc'\nend\n");
-  f.write("part.inc", "\n  do i = 1, n\n    if (a(i) < 0) stop i\n  end do\n");
+  f.write("part.inc", "\n  do i = 1, n\n    if (a(i) < 0) wait (i)\n  end do\n");
   CHECK(tool("gen s.f90", f.str()).err ==
-        "part.inc:3:19: error: a code of `stop` that is not a constant is not supported in Fortran "
+        "part.inc:3:19: error: the statement `wait` is not supported in Fortran "
         "kernels [unsupported]\n"
-        "  3 |     if (a(i) < 0) stop i\n    |                   ^^^^^^\n");
+        "  3 |     if (a(i) < 0) wait (i)\n    |                   ^^^^^^^^\n");
 }
 
 TEST_CASE("fortran: print and write are left out on request") {
@@ -376,17 +376,16 @@ TEST_CASE("fortran: what a file has, and what is in the way of the rest") {
           "subroutine good(n, a)\n  integer :: n, i\n  real :: a(n)\n  do i = 1, n\n"
           "    a(i) = 2*a(i)\n  end do\nend\n"
           "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  class(*), pointer :: p\n"
-          "  stop n\n  error stop n\nend\n");
+          "  wait (n)\n  wait (n)\nend\n");
   const Outcome o = tool("show k.f90 --what imports", f.str());
   CHECK(o.status == 0);
-  CHECK(
-      o.out ==
-      "good  k.f90:1:12  imported\n"
-      "bad   k.f90:8:12  left out\n"
-      "  k.f90:11:24: `p` of any type is not supported in Fortran kernels\n"
-      "  k.f90:12:3: a code of `stop` that is not a constant is not supported in Fortran kernels\n"
-      "  k.f90:13:3: a code of `stop` that is not a constant is not supported in Fortran kernels\n"
-      "1 of 2 imported\n");
+  CHECK(o.out ==
+        "good  k.f90:1:12  imported\n"
+        "bad   k.f90:8:12  left out\n"
+        "  k.f90:11:24: `p` of any type is not supported in Fortran kernels\n"
+        "  k.f90:12:3: the statement `wait` is not supported in Fortran kernels\n"
+        "  k.f90:13:3: the statement `wait` is not supported in Fortran kernels\n"
+        "1 of 2 imported\n");
   f.write("k.loop", "kernel k(n)\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
   const Outcome other = tool("show k.loop --what imports", f.str());
   CHECK(other.status == 2);

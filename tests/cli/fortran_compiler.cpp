@@ -195,10 +195,10 @@ TEST_CASE("fc: what cannot be, and what compilers refuse") {
   CHECK(tool("fc --cc no-such-compiler -- gfortran -c solver.f90", f.str()).status == 4);
   CHECK(tool("fc -- no-such-compiler x.o", f.str()).status == 4);
   CHECK(tool("fc", f.str()).status == 2);
-  f.write("stop.f90", "subroutine s(n)\n  stop n\nend\n");
+  f.write("stop.f90", "subroutine s(n)\n  wait (n)\nend\n");
   const Outcome left = tool("fc --kernel s -- gfortran -c stop.f90", f.str());
   CHECK(left.status == 1);
-  CHECK(has(left.err, "a code of `stop` that is not a constant is not supported"));
+  CHECK(has(left.err, "the statement `wait` is not supported"));
 }
 
 TEST_CASE("fc --auto: schedules without a word in the source") {
@@ -223,7 +223,7 @@ subroutine running(n, a)
 end subroutine
 subroutine stops(n)
   integer, intent(in) :: n
-  stop n
+  wait (n)
 end subroutine
 )");
   f.write("main.f90",

@@ -33,16 +33,16 @@ contains
   subroutine note(k)  ! ends the program by a code that is no constant
     integer, intent(in) :: k
     calls = calls + 1
-    if (k > 99) stop k
+    if (k > 99) wait (k)
   end subroutine
   subroutine look()
     seen = seen + int(u(1))
-    if (seen > 9999) stop seen
+    if (seen > 9999) wait (seen)
   end subroutine
   subroutine point(k)
     integer, intent(in) :: k
     p(1) = p(1) + k
-    if (k > 99) stop k
+    if (k > 99) wait (k)
   end subroutine
   subroutine enlarge(k)
     integer, intent(in) :: k
@@ -233,7 +233,7 @@ contains
                         "    associate (part => state%a(1:1))\n      part(1) = k\n"
                         "    end associate\n";
   const auto says = [&](const std::string& body, bool by_name = false) {
-    std::string text = begin + body + "\n    if (k > 7) stop k\n  end subroutine\nend module\n";
+    std::string text = begin + body + "\n    if (k > 7) wait (k)\n  end subroutine\nend module\n";
     if (by_name) text.replace(text.find(use), use.size(), named);
     const std::string out = imports(text);
     const std::size_t at = out.find("caller");

@@ -15,7 +15,7 @@ TEST_CASE("fortran: a routine outside of the subset leaves the others of its fil
   const Folder f;
   f.write("two.f90",
           std::string("module m\ncontains\nsubroutine bad(n)\n  integer, optional, pointer :: n\n"
-                      "  stop n\nend subroutine\n"
+                      "  wait (n)\nend subroutine\n"
                       "subroutine caller(n)\n  integer, optional, pointer :: n\n  call bad(n)\n"
                       "end\nend module\n") +
               kGood);
@@ -23,7 +23,7 @@ TEST_CASE("fortran: a routine outside of the subset leaves the others of its fil
   CHECK(good.status == 0);
   CHECK(has(good.out, "void good("));
   CHECK(has(good.err,
-            "two.f90:5:3: warning: `bad` is left out: a code of `stop` that is not a constant is "
+            "two.f90:5:3: warning: `bad` is left out: the statement `wait` is "
             "not supported in Fortran "
             "kernels [unsupported]\n"));
   CHECK(has(good.err,
@@ -34,13 +34,13 @@ TEST_CASE("fortran: a routine outside of the subset leaves the others of its fil
   CHECK(bad.status == 1);
   CHECK(bad.out.empty());
   CHECK(has(bad.err,
-            "two.f90:5:3: error: a code of `stop` that is not a constant is not supported in "
+            "two.f90:5:3: error: the statement `wait` is not supported in "
             "Fortran kernels"));
 }
 
 TEST_CASE("fortran: the warnings are about the routines that are asked for") {
   const Folder f;
-  f.write("two.f90", std::string("subroutine bad(n)\n  integer :: n\n  stop n\nend\n"
+  f.write("two.f90", std::string("subroutine bad(n)\n  integer :: n\n  wait (n)\nend\n"
                                  "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend\n") +
                          kGood);
   CHECK(tool("gen two.f90 --kernel good", f.str()).err.empty());
@@ -51,23 +51,27 @@ TEST_CASE("fortran: the warnings are about the routines that are asked for") {
             "two.f90:7:3: warning: the call of `bad` in `caller` stays a call of what the file has "
             "[kept-call]\n"));
   CHECK(has(caller.err,
-            "two.f90:3:3: note: a code of `stop` that is not a constant is not supported in "
+            "two.f90:3:3: note: the statement `wait` is not supported in "
             "Fortran kernels"));
 }
 
 TEST_CASE("fortran: a file none of whose routines is a kernel has the errors that are causes") {
   const Folder f;
   f.write("none.f90",
-          "module m\ncontains\nsubroutine bad(n)\n  integer, optional, pointer :: n\n  stop n\n"
+          "module m\ncontains\nsubroutine bad(n)\n  integer, optional, pointer :: n\n  wait (n)\n"
           "end subroutine\n"
           "subroutine caller(n)\n  integer, optional, pointer :: n\n  call bad(n)\nend subroutine\n"
           "end module\n");
   const Outcome none = tool("gen none.f90", f.str());
   CHECK(none.status == 1);
   CHECK(has(none.err,
-            "none.f90:5:3: error: a code of `stop` that is not a constant is not supported in "
+            "none.f90:5:3: error: the statement `wait` is not supported in "
             "Fortran kernels"));
   CHECK(!has(none.err, "caller"));
+  const Outcome caller = tool("gen none.f90 --kernel caller", f.str());
+  CHECK(caller.status == 1);
+  CHECK(has(caller.err, "none.f90:9:3: error: the call of `bad`, which is not a kernel, is not "));
+  CHECK(!has(caller.err, "none.f90:5:3: error: "));
 }
 
 TEST_CASE("fortran: a definition without a value is 1") {

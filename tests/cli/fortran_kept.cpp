@@ -274,7 +274,7 @@ contains
     real(8), intent(in) :: x(:)
     real(8), intent(out) :: s
     logical, optional, intent(in) :: twice
-    if (size(x) > 100) stop n
+    if (size(x) > 100) wait (n)
     s = sum(x)
     if (present(twice)) s = s*merge(2, 1, twice)
   end subroutine
@@ -297,7 +297,7 @@ contains
   end subroutine
   subroutine advance(q)
     type(pair), intent(inout) :: q
-    if (q%i > 99) stop n
+    if (q%i > 99) wait (n)
     q%i = q%i + 1
     q%x = 2*q%x
   end subroutine
@@ -305,7 +305,7 @@ contains
     real(8), intent(inout) :: x(:)
     integer, intent(in) :: k
     logical, optional :: l
-    if (k > 99) stop k
+    if (k > 99) wait (k)
     x = x + k
     n = n + 1
     if (present(l)) l = .not. l
@@ -359,7 +359,7 @@ contains
   subroutine twice(n)
     integer, intent(in) :: n
     call somewhere(n)
-    stop n
+    wait (n)
   end subroutine
   subroutine fills(n)
     integer, intent(in) :: n
@@ -378,7 +378,7 @@ contains
   end subroutine
   subroutine ends(p)
     type(pair) :: p
-    stop p%i
+    wait (p%i)
   end subroutine
   subroutine shape_of(x, n)
     class(*), intent(in) :: x(:)

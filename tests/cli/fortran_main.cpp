@@ -57,7 +57,7 @@ contains
   end subroutine
   subroutine note(t)  ! no kernel
     integer, intent(in) :: t
-    if (t > 1000) stop t
+    if (t > 1000) wait (t)
     flux(0) = flux(0) + t
     g%cells(1) = g%cells(1) + u(2)
   end subroutine
@@ -190,7 +190,7 @@ contains
   subroutine fill(count, x)  ! no kernel
     integer :: count
     real(8), intent(inout) :: x(:)
-    if (count > 1000) stop count
+    if (count > 1000) wait (count)
     x = x + count
   end subroutine
   subroutine grow(x)
@@ -215,4 +215,42 @@ end module
 end program
 )");
   same_program(f, {"grow"});
+}
+
+TEST_CASE(
+    "fortran programs: a `block` in a routine of a main program uses the program's "
+    "variables") {
+  const Folder f;
+  f.write("k.f90", R"(program p
+  implicit none
+  real(8) :: grid(0:9, 5), mean(5)
+  integer :: i, j
+  do j = 1, 5
+    grid(:, j) = [(mod(i*j, 7), i = 0, 9)]
+  end do
+  mean = -1
+  call average(2)
+  print '(5f8.3)', mean, grid(3, :)
+contains
+  subroutine average(k)
+    integer, intent(in) :: k
+    integer :: i
+    i = k
+    block
+      real(8) :: mean(5)
+      integer :: i
+      mean = sum(grid(1:8, :), dim=1)/8
+      do i = 1, 5
+        grid(3, i) = mean(i) + grid(k, i)
+      end do
+    end block
+    block
+      real(8) :: grid(2)
+      grid = mean(1:2)
+      mean(4:5) = grid + i
+    end block
+  end subroutine
+end program
+)");
+  same_program(f, {"average"});
 }

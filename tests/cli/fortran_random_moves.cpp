@@ -35,6 +35,8 @@ constexpr const char* kStore = R"(module store
     integer :: turns = 0
     type(list) :: l
   end type
+  integer, private :: hidden = 3
+  integer, protected :: guarded = 2
   interface assignment(=)
     module procedure from_number
   end interface
@@ -53,6 +55,31 @@ constexpr const char* kStore = R"(module store
   type(holder) :: h
   type(part), pointer :: chosen
 contains
+  subroutine touch(k)
+    integer, intent(in) :: k
+    hidden = mod(hidden + k, 50)
+  end subroutine
+  subroutine turn_guard()
+    guarded = mod(guarded + 1, 7)
+  end subroutine
+  integer function seen(k)
+    integer, intent(in) :: k
+    seen = k + hidden + guarded
+  end function
+  integer function guard(k)
+    integer, intent(in) :: k
+    guard = k + guarded
+  end function
+  subroutine through(f, x)
+    interface
+      subroutine f(n, x)
+        integer, intent(in) :: n
+        real(8), intent(inout) :: x(n)
+      end subroutine
+    end interface
+    real(8), intent(inout) :: x(4)
+    call f(4, x)
+  end subroutine
   subroutine renew(self)
     class(list), intent(inout) :: self
     self%x = [self%x(:4), 0.125d0]
@@ -211,6 +238,8 @@ class Moves {
         "h = holder(3, list([1d0, 2d0, 3d0, 4d0]))",
         "call h%l%renew()",
         "w(1) = w(1) + (.of. 2)",
+        "call touch(k)",
+        "call turn_guard()",
         "call elsewhere()",
         "call with(elsewhere)",
         "same(2) = same(2) + 1",
@@ -228,7 +257,7 @@ class Moves {
     return inside_ && apart ? "u = [u(:4), 0.125d0]" : one;
   }
 
-  /// No kernel: it ends the program by a code that is no constant.
+  /// No kernel: it may wait for a unit.
   std::string mover(int number, int movers) {
     const std::string name = "m" + std::to_string(number);
     const bool inner = upto(4) == 0 && !inside_;
@@ -238,7 +267,7 @@ class Moves {
     if (has(body, "more")) out += "    real(8), allocatable :: more(:)\n";
     if (has(body, "one")) out += "    type(part), pointer :: one\n";
     if (has(body, "elsewhere")) out += "    external :: elsewhere\n";
-    out += "    if (k > 99) stop k\n    ";
+    out += "    if (k > 99) wait (k)\n    ";
     if (!inner) return out + body + "\n  end subroutine\n";
     return out + "call inside()\n  contains\n    subroutine inside()\n    " + body +
            "\n    end subroutine\n  end subroutine\n";
@@ -264,12 +293,17 @@ class Moves {
       of.push_back(pick({"u", "s%a", "o%a", "b%inner%a", "h%l%x", "small"}));
     for (int parts = 1 + upto(2); parts > 0; --parts) {
       for (int loops = 1 + upto(2); loops > 0; --loops) out += loop(pick(of));
-      const int way = upto(12);
+      const int way = upto(14);
       if (way == 0)
         out += "    " +
                pick({"s = o", "b%inner = o", "v = z", "call longer(u)", "call put(s, o)",
                      "call fresh(s)", "u = [u(:4), 0.5d0]", "p => pool(21:25)",
                      "call towards(p, pool(26:30))", "h%turns = h%turns + 1"}) +
+               "\n";
+      else if (way > 11)
+        out += "    " +
+               pick({"call touch(n)", "call turn_guard()", "x(2) = 0.5d0*x(2) + seen(n)",
+                     "x(3) = 0.5d0*x(3) + guard(n)"}) +
                "\n";
       else if (way == 1 && number > 0)
         out += "    call r" + std::to_string(upto(number)) + "(n, x)\n";
@@ -335,8 +369,9 @@ std::size_t same_programs(unsigned seed, bool inside = false) {
   std::string store = kStore;
   std::string calls;
   for (int i = 0; i < kRoutines; ++i)
-    calls += "call fill()\n    call r" + std::to_string(i) + "(4, x)\n    call show(" +
-             std::to_string(i) + ")\n    ";
+    calls += "call fill()\n    call " +
+             (i % 2 ? "through(r" + std::to_string(i) : "r" + std::to_string(i) + "(4") +
+             ", x)\n    call show(" + std::to_string(i) + ")\n    ";
   std::string main = kMain;
   main.replace(main.find("CALLS"), 5, calls);
   Moves moves(seed, inside);

@@ -484,8 +484,8 @@ TEST_CASE("fortran: calls of what is no kernel, or has other axes, stay calls") 
   }
   CHECK(kept("n, a(1, 3)", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") == "");
   // A body that is no kernel.
-  CHECK(kept("'row', n", "subroutine f(c, n)\ncharacter(*) c\ninteger n\nstop n")
-            .starts_with(stays + "a code of `stop`"));
+  CHECK(kept("'row', n", "subroutine f(c, n)\ncharacter(*) c\ninteger n\nwait (n)")
+            .starts_with(stays + "the statement `wait`"));
   // Variables from elsewhere that only the called routine has.
   CHECK(kept("n, a", "subroutine f(n, x)\ninteger n, m\nreal :: x(n)\ncommon /c/ m\nx(1) = m")
             .starts_with(stays));

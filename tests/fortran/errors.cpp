@@ -76,7 +76,7 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
           "an array that each iteration of `forall` makes");
   refused("!$omp task\nn = 1\n!$omp end task", "this directive of OpenMP");
   refused("!$acc host_data use_device(a)\nn = 1\n!$acc end host_data", "`host_data` of OpenACC");
-  refused("stop n", "a code of `stop` that is not a constant");
+  refused("wait (n)", "the statement `wait`");
   refused("assign 7 to n\n7 continue", "the statement `assign`");
 }
 

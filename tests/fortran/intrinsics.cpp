@@ -85,6 +85,8 @@ const std::vector<Sample> kIntegers{
     {"int", "int(9*x - 4) + int(k)"},
     {"ior", "ior(i, 8)"},
     {"ishft", "ishft(i, 2) + ishft(-7, -1) + ishft(i - 3, 2 - j) + int(ishft(k - 2, -60))"},
+    {"ishftc",
+     "ishftc(-7 - i, -j) + ishftc(i - 9, 2, 5) + ishftc(99, -j, i + 6) + ishftc(13, 7, 7)"},
     {"isnan", "merge(1, 2, isnan(x))"},
     {"lbound", "lbound(v, 1)"},
     {"maxloc", "maxloc(v, dim=1) + sum(maxloc(m))"},
