@@ -242,19 +242,6 @@ class Calls {
     }
   }
 
-  /// `arguments` with one for each component of those that are not given.
-  static Exprs by_components(const Routine& f, Exprs arguments) {
-    const std::vector<const Variable*> dummies = dummies_of(f);
-    for (std::size_t i = 0; i < arguments.size() && arguments.size() < dummies.size(); ++i)
-      if (is_absent(arguments[i]) && dummies[i]->component)
-        while (i + 1 < dummies.size() && dummies[i + 1]->component &&
-               dummies[i + 1]->component->of == dummies[i]->component->of) {
-          const auto next = arguments.begin() + static_cast<std::ptrdiff_t>(++i);
-          arguments.insert(next, arguments[i - 1]);
-        }
-    return arguments;
-  }
-
   /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& given_arguments, const Span& at, Body& out) {
     const Exprs arguments = by_components(f, given_arguments);

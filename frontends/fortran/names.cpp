@@ -105,6 +105,18 @@ std::vector<const Variable*> dummies_of(const Routine& routine) {
   return out;
 }
 
+Exprs by_components(const Routine& f, Exprs arguments) {
+  const std::vector<const Variable*> dummies = dummies_of(f);
+  for (std::size_t i = 0; i < arguments.size() && arguments.size() < dummies.size(); ++i)
+    if (is_absent(arguments[i]) && dummies[i]->component)
+      while (i + 1 < dummies.size() && dummies[i + 1]->component &&
+             dummies[i + 1]->component->of == dummies[i]->component->of) {
+        const auto next = arguments.begin() + static_cast<std::ptrdiff_t>(++i);
+        arguments.insert(next, arguments[i - 1]);
+      }
+  return arguments;
+}
+
 std::string outer_key(const Variable& v) {
   if (!v.outer) return {};
   const FortranOuter& o = *v.outer;

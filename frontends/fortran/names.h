@@ -45,6 +45,8 @@ std::string extent_of(const Bounds& axis, const Routine& routine);
 
 /// The arguments that a call of `routine` gives, in their order.
 std::vector<const Variable*> dummies_of(const Routine& routine);
+/// `arguments` of a call of `f` with one for each component of those that are not given.
+Exprs by_components(const Routine& f, Exprs arguments);
 
 /// What an outer variable, or an argument of ours about one, is, whatever name a routine gives it;
 /// empty for others. It is no Fortran name.

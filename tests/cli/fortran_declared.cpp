@@ -1,5 +1,7 @@
 // What others know of a replaced routine: its declared intents, and the variables of modules that
 // only procedures there may name or change.
+#include <fmt/format.h>
+
 #include "tests/cli/fortran_program.h"
 
 using namespace moonloop::test;
