@@ -182,7 +182,7 @@ class Expansion : public ArrayContext {
     const auto* v = s.lhs.front().e.as<Var>();
     if (has_array_parts(s.rhs, *this, v != nullptr)) return true;
     // A scalar for all of an array: that of which nothing says the shape may be none.
-    return has_array_parts(s.lhs.front().e, *this, false) && (!v || shape_of(v->name));
+    return has_array_parts(s.lhs.front().e, *this) && (!v || shape_of(v->name));
   }
 
   void expand(Statement s) {

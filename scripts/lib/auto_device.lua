@@ -347,6 +347,8 @@ end
 
 local kNeighbours = {1, 2, 4}   -- iterations of a work-item
 local kWorkItems = 1 << 19      -- that a device needs to be busy
+local kRows = 4                 -- work-items of a group along its second axis
+local kGroupsOfAxis = 65535     -- of axes other than the first
 
 -- Whether neighbouring iterations of `u` read the same elements: of one array at three places that
 -- differ along it alone. Two in the first cache are no worse than more work for fewer work-items.
@@ -406,7 +408,10 @@ function Device:make_grid(nest, parallel, v)
   end
   local size = script:knob(v .. "_items", sizes, length)
   local why = ("a grid of work-items: neighbours along `%s`"):format(v)
-  local tags = {outer_tag = "g.0", inner_tag = "l.0"}
+  -- A longer loop gets the first axis of groups where the second has too few.
+  local groups_of_rows = rest[1] and (facts.trips[rest[#rest]] or 0)/kRows or 0
+  local long = groups_of_rows > math.max(kGroupsOfAxis, (facts.trips[v] or 0)/length)
+  local tags = {outer_tag = long and "g.1" or "g.0", inner_tag = "l.0"}
   if not self:split(why, v, size, tags) then return false end
   for axis = 1, math.min(2, #rest) do
     local u = rest[#rest + 1 - axis]
@@ -418,9 +423,9 @@ function Device:make_grid(nest, parallel, v)
       if not self:split(shared, u, count, {inner_tag = "ilp", outer_iname = each}) then return false end
     end
     if axis == 1 then
-      local rows = {1, 2, 4, 8}
-      local items = script:knob(u .. "_items", rows, self:fitting(u, rows, 4))
-      if not self:split(why, each, items, {outer_tag = "g.1", inner_tag = "l.1"}) then return false end
+      local items = script:knob(u .. "_items", {1, 2, 4, 8}, self:fitting(u, {1, 2, 4, 8}, kRows))
+      local groups = {outer_tag = long and "g.0" or "g.1", inner_tag = "l.1"}
+      if not self:split(why, each, items, groups) then return false end
     elseif not script:try(why, "tag_inames", {[each] = "g.2"}) then
       return false
     end

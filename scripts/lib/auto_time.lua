@@ -44,7 +44,11 @@ local function directions(script, loop, depth)
     if schedule.members[1].values[id] ~= loop.iname then return {} end
   end
   local out = {}
-  for m = 2, math.min(#schedule.members, depth) do out[#out + 1] = schedule.members[m].values end
+  for m = 2, math.min(#schedule.members, depth) do
+    local of = {}  -- the schedule has statements of reductions, too
+    for _, id in ipairs(loop.ids) do of[id] = schedule.members[m].values[id] end
+    out[#out + 1] = of
+  end
   return out
 end
 

@@ -678,3 +678,46 @@ TEST_CASE("auto: no blocks where a sum is over other values than those in order"
     CHECK_MESSAGE(has(run.out, "verify: equal"), name << run.out << run.err);
   }
 }
+
+TEST_CASE("auto: tiles in time of statements that have reductions") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, m: int32, d: float64[n, m], q: inout float64[n, n],\n"
+          "         z: inout float64[n, n])\n"
+          "assume n >= 3 and m >= 3\n"
+          "domain {[s]: 0 <= s < 3}\n"
+          "domain {[h0]: 0 <= h0 < n}\n"
+          "domain {[h1]: 0 <= h1 < n}\n"
+          "for s\n"
+          "  z[:-2, 1:] = q[2:, :-1]*q[1:-1, :0:-1]\n"
+          "  for h0\n"
+          "    q[:, h0] = q[:, h0]\n"
+          "  end\n"
+          "  for h1\n"
+          "    q[-3::-1, h1] = einsum(\"ik,k\", d[1:-1], d[h1, ::-1])\n"
+          "  end\n"
+          "end\n");
+  const Outcome schedule = tool("auto k.loop -o k.lua --target openmp -p n=1000 -p m=100", f.str());
+  CHECK_MESSAGE(schedule.status == 0, schedule.err);
+  const Outcome run =
+      tool("run k.loop -t k.lua --target openmp -p n=30 -p m=7 --verify --quiet --no-db", f.str());
+  CHECK_MESSAGE(has(run.out, "verify: equal"), run.out << run.err);
+}
+
+TEST_CASE("auto: a loop too long for the second axis of groups gets the first one") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, m: int32, x: float32[n, m], y: out float32[n, m])\n"
+          "domain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 0 <= j < m}\n"
+          "y[i, j] = 2*x[i, j]\n");
+  for (const auto& [sizes, j_groups] : {std::pair{"-p n=1000 -p m=1000", "g.0"},
+                                        {"-p n=1000000 -p m=40", "g.1"},
+                                        {"-p n=1000000 -p m=1000000000", "g.0"}}) {
+    CHECK(tool(std::string("auto k.loop -o k.lua --target cuda ") + sizes, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    CHECK_MESSAGE(has(script, std::string("\"j\", j_items, {inner_tag = \"l.0\", outer_tag = \"") +
+                                  j_groups + "\"}"),
+                  sizes << script);
+  }
+}

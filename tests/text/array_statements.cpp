@@ -47,6 +47,7 @@ TEST_CASE("array statements: slices become loops over the subscripts that are as
         "{ [i0] : 0 < i0 <= -2 + n }\nb[i0] = a[i0 - 1] + a[i0 + 1]\n");
   CHECK(shown("b[::2] = a[::-2]") == "{ [i0] : i0 >= 0 and 2i0 < n }\nb[2*i0] = a[n - 2*i0 - 1]\n");
   CHECK(shown("c[1, :] = v") == "{ [i0] : 0 <= i0 < m }\nc[1, i0] = v[i0]\n");
+  CHECK(statements("q[1] = q[0]") == "q[1, i0] = q[0, i0]\n");
   CHECK(shown("c[1] = 2*v") == "{ [i0] : 0 <= i0 < m }\nc[1, i0] = 2*v[i0]\n");
 }
 
