@@ -171,14 +171,12 @@ class Expansion : public ArrayContext {
 
   bool of_arrays(const Statement& s) const {
     if (s.calls_kernel || s.lhs.size() != 1 || !s.rhs) return false;
-    if (s.kind == InsnKind::Call) {
-      const auto* c = s.rhs.as<Call>();
-      const bool known = find_function(c->name) || rule(c->name) ||
-                         (is_array_function(c->name) && !is_external(c->name));
-      if (!known) return false;
-    } else if (s.kind != InsnKind::Assign) {
-      return false;
-    }
+    if (s.kind != InsnKind::Call && s.kind != InsnKind::Assign) return false;
+    // A function that is defined elsewhere gets arrays, and gives them, as they are.
+    if (const auto* c = s.rhs.as<Call>())
+      if (!find_function(c->name) && !rule(c->name) &&
+          !(is_array_function(c->name) && !is_external(c->name)))
+        return false;
     const auto* v = s.lhs.front().e.as<Var>();
     if (has_array_parts(s.rhs, *this, v != nullptr)) return true;
     // A scalar for all of an array: that of which nothing says the shape may be none.

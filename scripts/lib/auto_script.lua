@@ -122,6 +122,7 @@ function Script:declare(value)
     if each == value then return end
   end
   self.knobs[#self.knobs + 1] = value
+  self.names[value.knob] = true  -- another script may have made it, for this one
 end
 
 -- Takes a step of `lp`, or else of the library, if it is legal; else gives false. `why` is for who

@@ -721,3 +721,19 @@ TEST_CASE("auto: a loop too long for the second axis of groups gets the first on
                   sizes << script);
   }
 }
+
+TEST_CASE("auto: knobs that another script has tried have other names") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, m: int32, b: float64[n], d: float64[n, m], e: inout float64[m, n])\n"
+          "assume n >= 3 and m >= 3\n"
+          "domain {[h]: 0 <= h < n}\n"
+          "for h\n"
+          "  if n == 4\n"
+          "    e[m - 2:0:-1, h] = (einsum(\"ik,k\", e[1:m-1], b)\n"
+          "                       + where(d[h, 2:m] >= 0, d[h, m - 3::-1], e[0, 1]))\n"
+          "  end\n"
+          "end\n");
+  const Outcome schedule = tool("auto k.loop --target c -p n=1000 -p m=100", f.str());
+  CHECK_MESSAGE(schedule.status == 0, schedule.err);
+}
