@@ -141,6 +141,14 @@ std::string difference(const Case& c, const std::vector<Buffer>& found, const st
   return {};
 }
 
+/// The kernel that a case is about: of its name, or the first one.
+Kernel kernel_of(const Case& c) {
+  const std::vector<Kernel> all = parse_kernels(add_source("seed " + c.seed, c.text));
+  const auto is_it = [&](const Kernel& k) { return k.name == "k" + c.seed; };
+  const auto found = std::find_if(all.begin(), all.end(), is_it);
+  return complete(found == all.end() ? all.front() : *found);
+}
+
 struct Member {
   const Case* c;
   Kernel kernel;
@@ -154,7 +162,7 @@ class Batch {
 
   void add(const Case& c) {
     attempt(c, [&] {
-      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).back());
+      const Kernel k = kernel_of(c);
       const Kernel again =
           complete(parse_kernels(add_source("printed", print_kernel(as_text(k)))).at(0));
       for (const Kernel* one : {&k, &again}) {
@@ -172,7 +180,7 @@ class Batch {
   /// The same with the schedule that `auto` writes, about as large as the seed says.
   void add_scheduled(const Case& c) {
     attempt(c, [&] {
-      const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).back());
+      const Kernel k = kernel_of(c);
       const unsigned long seed = std::strtoul(c.seed.c_str(), nullptr, 10);
       std::map<std::string, std::int64_t> params;
       if (seed % 2 == 0)
