@@ -6,6 +6,7 @@
 #include "core/base/diagnostic.h"
 #include "core/infer/typing.h"
 #include "core/model/affine.h"
+#include "core/model/free_names.h"
 #include "core/sets/named_sets.h"
 #include "frontends/text/array_values.h"
 #include "frontends/text/create.h"
@@ -38,11 +39,13 @@ struct Made {
 
 Expr less(const Expr& a, CompareOp op, const Expr& b) { return Expr(Compare{op, a, b}); }
 
-/// The points of these loops.
+/// The points of these loops; of the kernel's own, whatever their bounds are.
 Set points(const std::vector<std::string>& names, const Loops& loops) {
   Set out = universe(names);
   for (const std::string& name : names) {
-    const Loop& l = loops.at(name);
+    const auto known = loops.find(name);
+    if (known == loops.end()) continue;
+    const Loop& l = known->second;
     const Expr inside =
         conjunction({less(l.from, CompareOp::Le, var(name)), less(var(name), CompareOp::Lt, l.to)});
     out = isl_set_intersect(out.take(), to_condition(inside, names)->take());
@@ -58,8 +61,7 @@ std::optional<Map> elements(const Access& a, const Loops& loops) {
 }
 
 /// Whether some iteration of `first` and an earlier one of `second` access one element, by the
-/// order of the outermost `depth` loops of both; with `strictly` off, also in the same iteration.
-/// True where that cannot be known.
+/// order of the outermost `depth` loops of both. True where that cannot be known.
 bool meets_earlier(const Access& first, const Access& second, std::size_t depth,
                    const Loops& loops) {
   const auto a = elements(first, loops), b = elements(second, loops);
@@ -79,26 +81,34 @@ bool meets_earlier(const Access& first, const Access& second, std::size_t depth,
 
 class Expansion : public ArrayContext {
  public:
-  Expansion(KernelText& t, Errors& errors) : t_(t), errors_(errors) {
+  Expansion(KernelText& t, Errors& errors) : t_(t), errors_(errors), collect_(t.rules) {
     for (const Argument& a : t.args)
       if (a.is_array) arrays_.emplace(a.name, a.shape);
     for (const auto& [name, temp] : t.temporaries)
       if (!temp.shape || !temp.shape->empty()) arrays_.emplace(name, temp.shape);
     for (const Rule& r : t.rules) rules_.emplace(r.name, &r);
     for (const DomainText& d : t.domains)
-      for (std::string& iname : dim_names(d.set)) computed_.insert(std::move(iname));
+      for (std::string& iname : dim_names(d.set)) inames_.insert(std::move(iname));
+    computed_ = inames_;
     for (const Statement& s : t.statements)
       for (const Assignee& a : s.lhs) {
         if (const auto* l = a.e.as<Load>()) arrays_.emplace(l->array, std::nullopt);
         if (const auto* v = a.e.as<Var>()) computed_.insert(v->name);
+        if (a.declares) temporaries_.insert(written_name(a.e));
       }
+    for (const auto& [name, temp] : t.temporaries) temporaries_.insert(name);
   }
 
   void run() {
+    std::vector<bool> all;
+    for (const Statement& s : t_.statements) all.push_back(of_arrays(s));
+    if (std::find(all.begin(), all.end(), true) == all.end()) return;
     std::vector<std::size_t> begins;  // of what each statement becomes
-    for (Statement& s : t_.statements) {
+    for (std::size_t n = 0; n < t_.statements.size(); ++n) {
+      Statement& s = t_.statements[n];
       begins.push_back(out_.size());
-      if (!of_arrays(s)) {
+      if (!all[n] && !of_arrays(s)) {  // of arrays that statements before have made
+        if (!s.lhs.empty()) note_loops(s, other_loops(s));
         out_.push_back({std::move(s), {}, false});
         continue;
       }
@@ -186,6 +196,14 @@ class Expansion : public ArrayContext {
   void expand(Statement s) {
     s.kind = InsnKind::Assign;
     values_.scope().clear();
+    // What it becomes is in the loops that it is in.
+    const std::set<std::string> others = other_loops(s);
+    note_loops(s, others);
+    if (!others.empty()) {
+      if (!s.written_options) s.written_options = std::make_unique<Options>();
+      s.written_options->inames.clear();
+      for (const std::string& n : others) s.written_options->inames.push_back({n, s.at});
+    }
     const Statement present = copy(s);
     current_ = &present;
     const Assignee to = s.lhs.front();
@@ -417,15 +435,15 @@ class Expansion : public ArrayContext {
     const std::function<void(const Expr&, bool)> look = [&](const Expr& e, bool writes) {
       if (const auto* r = e.as<Reduce>()) {
         const std::size_t before = loops.size();
-        for (const std::string& i : r->inames)
-          if (loops_.contains(i)) loops.push_back(i);
+        loops.insert(loops.end(), r->inames.begin(), r->inames.end());
         for (const Expr& a : r->args) look(a, false);
         loops.resize(before);
         return;
       }
       if (const auto* l = e.as<Load>())
         out.push_back({l->array, l->index, loops, writes});
-      else if (const auto* v = e.as<Var>(); v && !loops_.contains(v->name))
+      else if (const auto* v = e.as<Var>();
+               v && std::find(loops.begin(), loops.end(), v->name) == loops.end())
         out.push_back({v->name, {}, loops, writes});
       const bool field = e.as<Field>() != nullptr;
       for_each_child(e, [&](const Expr& c) { look(c, writes && field); });
@@ -448,7 +466,9 @@ class Expansion : public ArrayContext {
 
   /// Adds a statement, in the loops of those before it as far as that changes no value.
   void add(Made m) {
-    const bool goes_on = !group_.members.empty() && group_.end == out_.size() &&
+    // Shared loops would change the order of loops that no block names.
+    const bool alone = !m.statement.options().inames.empty();
+    const bool goes_on = !alone && !group_.members.empty() && group_.end == out_.size() &&
                          out_.back().statement.block == m.statement.block;
     std::size_t depth = 0;
     std::vector<Access> all;
@@ -469,13 +489,51 @@ class Expansion : public ArrayContext {
       group_ = {};
       all = accesses(m);
     }
-    if (!m.loops.empty()) {
+    if (!m.loops.empty() && !alone) {
       const std::size_t number = group_.members.size();
       group_.members.push_back(m.loops);
       for (Access& a : all) group_.accesses[a.name].emplace_back(number, std::move(a));
       group_.end = out_.size() + 1;
     }
     out_.push_back(std::move(m));
+  }
+
+  /// The loops that a statement is in without a block around it that names them: those of its
+  /// inames, and of temporaries that it reads and that are computed in them.
+  std::set<std::string> other_loops(const Statement& s) {
+    Names names;
+    for (const Assignee& a : s.lhs) collect_.add(a.e, names);
+    if (s.rhs) collect_.add(s.rhs, names);
+    for (const Expr& p : s.options().predicates) collect_.add(p, names);
+    std::set<std::string> out;
+    for (const std::string& n : names.vars)
+      if (inames_.contains(n)) out.insert(n);
+    for (const auto* all : {&names.vars, &names.arrays})
+      for (const std::string& n : *all)
+        if (const auto made = loops_of_.find(n); made != loops_of_.end())
+          out.insert(made->second.begin(), made->second.end());
+    for (const Word& w : s.options().inames) out.insert(w.text);
+    for (int b = s.block; b >= 0;) {
+      const Block& block = t_.blocks[static_cast<std::size_t>(b)];
+      for (const auto* all : {&block.inames, &block.options.inames})
+        for (const Word& w : *all) out.erase(w.text);
+      b = block.parent;
+    }
+    return out;
+  }
+
+  /// Notes the temporaries that a statement in these loops computes for whoever reads them.
+  void note_loops(const Statement& s, const std::set<std::string>& loops) {
+    for (const Assignee& a : s.lhs) {
+      const std::string& name = written_name(a.e);
+      if (!temporaries_.contains(name)) continue;
+      std::set<std::string> own = loops;
+      Names subscripts;
+      collect_.add(a.e, subscripts);
+      for (const std::string& n : subscripts.vars) own.erase(n);
+      const auto [it, first] = loops_of_.emplace(name, own);
+      if (!first) std::erase_if(it->second, [&](const auto& n) { return !own.contains(n); });
+    }
   }
 
   bool same_range(const std::string& a, const std::string& b) const {
@@ -652,10 +710,14 @@ class Expansion : public ArrayContext {
 
   KernelText& t_;
   Errors& errors_;
+  NameCollector collect_;
   ArrayValues values_{*this};
   std::map<std::string, std::optional<Exprs>> arrays_;  // by name: the shape, if it is known
   std::map<std::string, const Rule*> rules_;
-  std::set<std::string> computed_;  // inames and scalars that statements write
+  std::set<std::string> inames_;    // of the kernel's own loops
+  std::set<std::string> computed_;  // these, and scalars that statements write
+  std::set<std::string> temporaries_;
+  std::map<std::string, std::set<std::string>> loops_of_;  // of temporaries, as infer_inames has it
   Loops loops_;
   int next_loop_ = 0;
   std::vector<Made> out_;

@@ -8,6 +8,7 @@ values are small integers, so that all results are exact; kernels whose values g
 With `print` Python's text goes along, for people.
 """
 import random
+import re
 import sys
 
 import numpy as np
@@ -49,6 +50,13 @@ class Writer:
         self.temporaries = 0
         self.index = None  # of a loop around, below n
         self.domains_used = 0
+
+    def loop(self, letter):
+        """A new loop over the first n numbers."""
+        name = f"{letter}{self.domains_used}"
+        self.domains_used += 1
+        self.domains.append(f"domain {{[{name}]: 0 <= {name} < n}}")
+        return name
 
     def axis(self):
         r = self.rng
@@ -105,7 +113,16 @@ class Writer:
         r = self.rng
         if depth == 0 or r.random() < 0.1:
             return self.leaf(shape)
-        kind = r.choice("++++**mwrrktx.ee")
+        kind = r.choice("++++**mwrrktx.ees")
+        if kind == "s":  # over a loop of the kernel's own
+            around, name = self.index, self.loop("g")
+            self.index = name
+            inner = self.exact(shape, depth - 1)
+            self.index = around
+            if inner and name in inner:
+                return f"sum({name}, {inner})"
+            self.domains = [d for d in self.domains if f"[{name}]" not in d]
+            return self.leaf(shape)
         if kind in "+*":
             op = r.choice("+-") if kind == "+" else "*"
             return f"({self.value(shape, depth - 1)} {op} {self.value(shape, depth - 1)})"
@@ -172,7 +189,7 @@ class Writer:
 
     def add(self, text, python=None, indent=0):
         self.lines.append("  "*indent + text)
-        self.python.append("  "*indent + (python or text))
+        self.python.append("  "*indent + re.sub(r"sum\((g\d+), ", r"total(lambda \1: ", python or text))
 
     def statement(self, indent=0):
         r = self.rng
@@ -217,17 +234,18 @@ class Writer:
     def program(self):
         r = self.rng
         for _ in range(r.randint(1, 4)):
-            if r.random() < 0.2:
-                self.index = f"h{self.domains_used}"
-                self.domains_used += 1
-                self.domains.append(f"domain {{[{self.index}]: 0 <= {self.index} < n}}")
+            if r.random() < 0.3:
+                self.index = self.loop("h")
                 before = len(self.lines)
                 self.add(f"for {self.index}", f"for {self.index} in range(n):")
                 for _ in range(r.randint(1, 2)):
                     self.statement(1)
                 if len(self.lines) == before + 1:
                     self.add("  <> u" + self.index + " = 0", "  pass")
-                self.lines.append("end")
+                if len(self.lines) == before + 2 and self.index in self.lines[-1] and r.random() < 0.6:
+                    self.lines[before:] = [self.lines[-1][2:]]  # the loop is seen from its name
+                else:
+                    self.lines.append("end")
                 self.index = None
             else:
                 self.statement()
@@ -288,7 +306,7 @@ def case(seed):
                           dtype=np.float64).reshape([sizes[d] for d in v]) for k, v in ARRAYS.items()}
     p = np.array(rng.sample(range(n), n), dtype=np.int64)
     names = {"np": np, "sum": np.sum, "max": np.max, "min": np.min, "where": np.where, "einsum": np.einsum,
-             "minimum": np.minimum, "maximum": np.maximum, "p": p, **sizes}
+             "minimum": np.minimum, "total": lambda f: np.sum(np.array([f(i) for i in range(n)]), axis=0), "maximum": np.maximum, "p": p, **sizes}
     names.update({k: x.copy() for k, x in arrays.items()})
     with np.errstate(all="ignore"):
         exec("\n".join(python), names)

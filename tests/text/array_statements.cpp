@@ -148,6 +148,25 @@ TEST_CASE("array statements: loops are shared where each element is computed bef
   CHECK(statements("b = 1\nif n > 5\n  a = 2\nend") == "b[i0] = 1\na[i0_0] = 2\n");
 }
 
+TEST_CASE("array statements: loops of no block are shared with nobody") {
+  const std::string loops = "domain {[h]: 0 <= h < n - 1}\n";
+  // Shared, `i0` would be around `h`, and each row would be computed from one half of the next.
+  CHECK(statements(loops + "b = 1\nq[h + 1, :] = q[h, ::-1]") ==
+        "b[i0] = 1\nq[h + 1, i0_0] = q[h, n - i0_0 - 1]\n");
+  CHECK(statements(loops + "b = 1\n<> t = a[h]\nq[0, :] = t*q[1, :]") ==
+        "b[i0] = 1\nt = a[h]\nq[0, i0_0] = t*q[1, i0_0]\n");
+  CHECK(statements(loops + "<> t = a[h]\nb = 1\nq[0, :] = t*q[1, :]") ==
+        "t = a[h]\nb[i0] = 1\nq[0, i0_0] = t*q[1, i0_0]\n");
+  // The sum is over all `h`.
+  CHECK(statements(loops + "b = sum(h, q[:, h])\nq = a[:, None]*a") ==
+        "b[i0] = sum(h, q[i0, h])\nq[i0, i1] = a[i0]*a[i1]\n");
+  CHECK(statements(loops + "b = sum(h, q[:, h])\nq = a[:, None]*q.T") ==
+        "b[i0] = sum(h, q[i0, h])\nq_new[i0, i1] = a[i0]*q[i1, i0]\nq[i0_0, i1_0] = q_new[i0_0, "
+        "i1_0]\n");
+  CHECK(statements("for h\n  b = a[h]\n  a = b\nend\n" + loops) ==
+        "b[i0] = a[h]\na[i0_0] = b[i0_0]\n");
+}
+
 TEST_CASE("array statements: lengths that isl cannot read are variables") {
   CHECK(shown("b[:p[0]] = 1") == "{ [i0] : 0 <= i0 < length }\nlength = p[0]\nb[i0] = 1\n");
   CHECK(statements("domain {[h]: 0 <= h < n}\nq[h, :h] = a[:h]") == "q[h, i0] = a[i0]\n");
