@@ -76,7 +76,8 @@ bool meets_earlier(const Access& first, const Access& second, std::size_t depth,
   drop(isl_dim_in), drop(isl_dim_out);
   pairs = isl_map_reset_tuple_id(isl_map_reset_tuple_id(pairs.take(), isl_dim_in), isl_dim_out);
   Map later = isl_map_lex_gt(isl_space_domain(isl_map_get_space(pairs.get())));
-  return !yes(isl_map_is_empty(isl_map_intersect(pairs.take(), later.take())));
+  const Map meets = isl_map_intersect(pairs.take(), later.take());
+  return !yes(isl_map_is_empty(meets.get()));
 }
 
 class Expansion : public ArrayContext {
