@@ -514,6 +514,10 @@ class Parser {
         if (!in_.accept(",")) break;
         continue;
       }
+      if (of_axes && in_.peek().kind == Tok::Name && in_.at("=", 1))
+        fail("unsupported", in_.peek().at,
+             "found the option `{}=`; a reduction of arrays has `axis=` and `keepdims=`",
+             in_.peek().text);
       if (in_.peek().kind == Tok::Name && in_.at("=", 1))
         fail("unsupported", in_.peek().at,
              "found the argument `{}=`; arguments have no names here, only an order",

@@ -20,6 +20,18 @@ bool is_new_axis(const Expr& index) {
 
 bool is_one(const Expr& length) { return as_int(length) == 1; }
 
+/// What a kernel writes to claim that lengths are equal.
+std::string assumption(const Expr& a, const Expr& b) {
+  const auto x = to_affine(a, {}), y = to_affine(b, {});
+  if (!x || !y) return "no `assume` line can say that they are equal";
+  const Set equal = isl_set_params(isl_pw_aff_eq_set(x->copy(), y->copy()));
+  if (yes(isl_set_is_empty(equal.get()))) return {};
+  const std::string text = str(Set(isl_set_coalesce(equal.copy())));
+  const std::size_t begin = text.find(": ") + 2;
+  return fmt::format("`assume {}` says that they are equal",
+                     text.substr(begin, text.rfind(" }") - begin));
+}
+
 /// The axes that `axis=` names, of `rank`.
 std::set<std::size_t> axes_of(const Expr& axis, std::size_t rank) {
   std::set<std::size_t> out;
@@ -119,13 +131,14 @@ Exprs ArrayValues::common_shape(const std::vector<const ArrayValue*>& values,
       } else if (is_one(out[n])) {
         out[n] = length;
       } else if (!is_one(length) && !context_.same_length(out[n], length)) {
-        throw Error(Diagnostic{"shape-mismatch",
-                               fmt::format("the lengths `{}` and `{}` of axis -{} may differ",
-                                           to_string(out[n]), to_string(length), n + 1),
-                               {at, {}},
-                               {},
-                               fmt::format("`assume {} = {}` says that they are equal",
-                                           to_string(out[n]), to_string(length))});
+        const std::string hint = assumption(out[n], length);
+        throw Error(Diagnostic{
+            "shape-mismatch",
+            fmt::format("the lengths `{}` and `{}` of axis -{} {}differ", to_string(out[n]),
+                        to_string(length), n + 1, hint.empty() ? "" : "may "),
+            {at, {}},
+            {},
+            hint});
       }
     }
   std::reverse(out.begin(), out.end());

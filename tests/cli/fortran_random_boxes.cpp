@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/cli/fortran_program.h"
+#include "tests/cli/random_choice.h"
 
 using namespace moonloop::test;
 
@@ -49,9 +50,9 @@ contains
   end subroutine
 )";
 
-class BoxedRoutines {
+class BoxedRoutines : RandomChoice {
  public:
-  explicit BoxedRoutines(unsigned seed) : random_(seed) {}
+  explicit BoxedRoutines(unsigned seed) : RandomChoice(seed) {}
 
   std::string module(int routines) {
     std::string out = kHead;
@@ -60,10 +61,6 @@ class BoxedRoutines {
   }
 
  private:
-  int upto(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
-  std::string pick(const std::vector<std::string>& of) {
-    return of[static_cast<std::size_t>(upto(static_cast<int>(of.size())))];
-  }
   std::string text() { return pick({"s", "t", "g", "p%text"}); }
   std::string number() {
     return pick({"len(s)", "len(t)", "len_trim(g)", "index(s, 'b')", "size(v)", "v(2)", "p%n",
@@ -151,8 +148,6 @@ class BoxedRoutines {
         "iachar(s(3:3)) + q%n, 90d0)\n    g = g(:4) // t(1:2)\n";
     return out + "    if (k == 7) return 2\n  end subroutine\n";
   }
-
-  std::mt19937 random_;
 };
 
 void same_boxes(unsigned seed) {

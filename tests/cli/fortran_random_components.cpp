@@ -3,6 +3,7 @@
 #include <random>
 
 #include "tests/cli/fortran_program.h"
+#include "tests/cli/random_choice.h"
 
 using namespace moonloop::test;
 
@@ -111,9 +112,9 @@ constexpr const char* kComponentsOutside = R"(subroutine outside(c, k)
 end subroutine
 )";
 
-class ComponentRoutines {
+class ComponentRoutines : RandomChoice {
  public:
-  explicit ComponentRoutines(unsigned seed) : random_(seed) {}
+  explicit ComponentRoutines(unsigned seed) : RandomChoice(seed) {}
 
   std::string module(int routines) {
     std::string out = kComponentsHead;
@@ -122,11 +123,6 @@ class ComponentRoutines {
   }
 
  private:
-  int upto(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
-  std::string pick(const std::vector<std::string>& of) {
-    return of[static_cast<std::size_t>(upto(static_cast<int>(of.size())))];
-  }
-
   /// `@` is a subscript.
   std::string filled(std::string s) {
     for (std::size_t at = 0; (at = s.find('@', at)) != std::string::npos;)
@@ -240,8 +236,6 @@ class ComponentRoutines {
            "&\n"
            "      c%in%k, m, c%two, c%row(1), c%in%y(2), v%in%y, q(2)%in%y(2)\n  end subroutine\n";
   }
-
-  std::mt19937 random_;
   bool boxed_ = false;
   int loops_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "tests/cli/fortran_program.h"
+#include "tests/cli/random_choice.h"
 
 using namespace moonloop::test;
 
@@ -180,10 +181,10 @@ end subroutine
 
 /// Writes a module of routines, half of which are no kernels and do something to what is in
 /// `store`; the other half call these between loops.
-class Moves {
+class Moves : RandomChoice {
  public:
   /// `inside`: of a main program that has the variables.
-  explicit Moves(unsigned seed, bool inside = false) : random_(seed), inside_(inside) {}
+  explicit Moves(unsigned seed, bool inside = false) : RandomChoice(seed), inside_(inside) {}
 
   std::string module(int movers, int routines) {
     return "module routines\n  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_loc\n  use "
@@ -198,11 +199,6 @@ class Moves {
   }
 
  private:
-  int upto(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
-  std::string pick(const std::vector<std::string>& of) {
-    return of[static_cast<std::size_t>(upto(static_cast<int>(of.size())))];
-  }
-
   std::string action(int number, int movers) {
     const std::string next = std::to_string(upto(movers));
     const std::string one = pick({
@@ -313,8 +309,6 @@ class Moves {
     for (const std::string& one : of) out += loop(one);
     return out + "  end subroutine\n";
   }
-
-  std::mt19937 random_;
   bool inside_;
 };
 

@@ -190,9 +190,15 @@ TEST_CASE("array statements: errors") {
   CHECK(error_of("b = v") ==
         "1 shape-mismatch: the lengths `n` and `m` of axis -1 may differ; `assume n = m` says that "
         "they are equal");
-  CHECK(error_of("b[1:] = a") ==
-        "1 shape-mismatch: the lengths `n - 1` and `n` of axis -1 may differ; `assume n - 1 = n` "
-        "says that they are equal");
+  CHECK(error_of("b[1:] = a") == "1 shape-mismatch: the lengths `n - 1` and `n` of axis -1 differ");
+  CHECK(error_of("b[::2] = a[1::2]") ==
+        "1 shape-mismatch: the lengths `(n + 1) // 2` and `n // 2` of axis -1 may differ; `assume "
+        "(n) mod 2 = 0` says that they are equal");
+  CHECK(statements("b[::2] = a[1::2]\nassume (n) mod 2 = 0") == "b[2*i0] = a[2*i0 + 1]\n");
+  CHECK(
+      error_of("b[:p[0]] = a[:p[1]]") ==
+      "1 shape-mismatch: the lengths `p[0]` and `p[1]` of axis -1 may differ; no `assume` line can "
+      "say that they are equal");
   CHECK(error_of("b = c") == "1 shape-mismatch: `c` has 2 axes, and `b` has 1");
   CHECK(error_of("s = a") == "1 shape-mismatch: `a` has 1 axis, and `s` has 0");
   CHECK(error_of("n = a") == "1 shape-mismatch: `n` is a scalar, and `a` has 1 axis");
@@ -210,6 +216,9 @@ TEST_CASE("array statements: errors") {
         "5 bad-slice: the step of a slice is a number other than 0, not `n`");
   CHECK(error_of("b = sum(c, axis=2)") == "17 bad-axis: no axis 2 in a value of 2 axes");
   CHECK(error_of("b = sum(c, axis=n)") == "17 bad-axis: `axis=` takes numbers, found `n`");
+  CHECK(error_of("b = sum(c, axes=1)") ==
+        "12 unsupported: found the option `axes=`; a reduction of arrays has `axis=` and "
+        "`keepdims=`");
   CHECK(error_of("b = sum(c, axis=(0, -2))") == "21 bad-axis: axis -2 is named twice");
   CHECK(error_of("b = sum(c, axis=1, keepdims=2)") == "20 bad-axis: `keepdims=` is True or False");
   CHECK(error_of("s = sum(s)") == "9 bad-axis: `s` is no array, of which `sum` could be taken");
