@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/own_schedules.h"
+#include "cli/predefined.h"
 #include "cli/replacement.h"
 #include "codegen/language.h"
 #include "codegen/print/cuda_residency.h"
@@ -38,6 +39,7 @@ struct Compilation {
   bool objects = false;              // -c: it does not link
   bool makes_code = true;            // not with -E and the like
   std::vector<std::string> for_c;    // options that a C compiler takes too, with the same meaning
+  bool hides_macros = false;         // files need the compiler's own, which it does not say
 };
 
 /// The words of a command, with those of files in the place of `@FILE`, as compilers read them.
@@ -76,6 +78,16 @@ std::vector<std::string> with_files(const std::vector<std::string>& words, int d
 /// Adds what the command says about how sources are read to `common`. Fails as CompilerOptions.
 Compilation read_command(const std::vector<std::string>& words, Common& common) {
   Compilation out{words, {}, {}, false, true, {}};
+  for (const std::string& w : words)
+    if (!w.starts_with('-') && is_fortran(w) && has_preprocessor_lines(w)) {
+      auto macros = predefined_macros(words);
+      out.hides_macros = !macros;
+      if (macros) {
+        macros->insert(macros->end(), common.fortran.defines.begin(), common.fortran.defines.end());
+        common.fortran.defines = std::move(*macros);
+      }
+      break;
+    }
   CompilerOptions options(common.fortran);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
@@ -99,6 +111,7 @@ Compilation read_command(const std::vector<std::string>& words, Common& common) 
       }
   }
   options.finish();
+  common.fortran.openmp = common.fortran.openmp.value_or(false);
   return out;
 }
 
@@ -303,6 +316,8 @@ class Compiler {
       std::erase_if(kernels, [&](const Kernel& k) { return !has_replacement(path, k, file); });
     if (kernels.empty()) return std::nullopt;
     const Replacement r = replaced(kernels, file);
+    for (const Diagnostic& d : r.warnings) warn(common_, d);
+    if (c_.hides_macros && has_preprocessor_lines(path)) warn(common_, unknown_macros(c_.words[0]));
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
     for (const FortranFile::Warning& w : file.warnings)

@@ -69,6 +69,7 @@ int gen(Common common, const GenOptions& o) {
   Replacement all = replace_routines(
       kernels, file, target, !o.fortran.empty(),
       {.resident = o.resident ? Residency::All : Residency::None, .check_claims = o.check_claims});
+  for (const Diagnostic& d : all.warnings) warn(common, d);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     warn_of_single_work_item(common, kernels[i], target);
     warn_of_unused_tags(common, kernels[i], target);

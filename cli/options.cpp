@@ -7,10 +7,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "cli/commands.h"
 #include "cli/own_schedules.h"
+#include "cli/predefined.h"
 #include "cli/tuned.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
@@ -226,6 +229,26 @@ static void require_scalars(const Common& c, const std::vector<Kernel>& before,
   }
 }
 
+/// The project, with what its compilers define where its files are preprocessed.
+static std::shared_ptr<const FortranProject> project_with_macros(const Common& c) {
+  auto out = std::make_shared<FortranProject>(*read_project(c.project));
+  std::map<std::vector<std::string>, std::optional<Macros>> known;  // by the commands' options
+  std::set<std::string> silent;
+  for (FortranProject::File& f : out->files) {
+    if (f.words.empty() || !has_preprocessor_lines(f.path)) continue;
+    std::vector<std::string> options{f.words[0]};
+    for (const std::string& w : f.words)
+      if (w.starts_with('-')) options.push_back(w);
+    auto it = known.find(options);
+    if (it == known.end()) it = known.emplace(options, predefined_macros(options)).first;
+    if (it->second)
+      f.predefined = *it->second;
+    else if (silent.insert(f.words[0]).second)
+      warn(c, unknown_macros(f.words[0]));
+  }
+  return out;
+}
+
 /// How the input is read, which is Fortran.
 static FortranOptions fortran_options(const Common& c) {
   for (const std::string& more : c.fortran.module_files) {
@@ -237,7 +260,7 @@ static FortranOptions fortran_options(const Common& c) {
   own.lanes = !c.target || !is_device(*c.target);
   own.wanted.insert(c.kernels.begin(), c.kernels.end());
   if (c.project.empty()) return own;
-  return options_in_project(read_project(c.project), c.input, own);
+  return options_in_project(project_with_macros(c), c.input, own);
 }
 
 /// What only Fortran has is a usage error.

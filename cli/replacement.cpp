@@ -32,7 +32,12 @@ std::string in_fixed_form(const std::string& text, int columns) {
     at = end + 1;
     const std::size_t first = line.find_first_not_of(' ');
     if (first == std::string::npos || (!goes_on && line[first] == '!')) {
-      out += (first == std::string::npos ? "" : line.substr(first)) + "\n";
+      std::string rest = first == std::string::npos ? "" : line.substr(first);
+      static constexpr std::string_view kOpenMP = "!$omp";
+      if (rest.starts_with(kOpenMP))  // over as many lines as it takes
+        for (; rest.size() > room + 6; rest = std::string(kOpenMP) + "&" + rest.substr(room + 6))
+          out += rest.substr(0, room + 6) + "\n";
+      out += rest + "\n";
       continue;
     }
     line.erase(0, goes_on && line[first] == '&' ? first + 1 : first);
@@ -109,6 +114,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.outputs = h.outputs;
   out.outputs_inside = h.outputs_inside;
   out.pointers = h.pointers;
+  out.team = h.team;
   for (const Argument& a : k.args) {
     if (a.intent == Intent::Unknown && a.fortran.pointer.empty())
       out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);
@@ -272,6 +278,27 @@ bool host_asks(const std::vector<Kernel>& kernels, const FortranFile& file) {
   return false;
 }
 
+/// What of a routine that threads call runs for one of them at a time.
+std::optional<Diagnostic> by_one_thread(const Kernel& k, const FortranTeam& team, bool shared) {
+  if (team.shares && !shared)
+    return Diagnostic{"one-thread",
+                      fmt::format("threads that call `{}` share this: one of them runs all of the "
+                                  "routine, and the others wait",
+                                  k.name),
+                      {team.at, {}},
+                      {},
+                      "with `--target openmp`, they share loops alone, without sums"};
+  if (!team.criticals.empty())
+    return Diagnostic{"one-thread",
+                      fmt::format("threads that call `{}` run it one after the other, as it has a "
+                                  "critical section",
+                                  k.name),
+                      {k.at, {}},
+                      {},
+                      {}};
+  return std::nullopt;
+}
+
 }  // namespace
 
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
@@ -294,8 +321,12 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
   for (const Kernel& k : kernels) {
     Kernel called = k;
     while (bound.contains(called.name)) called.name += "_kernel";
+    const FortranTeam team = home_of(k) ? home_of(k)->team : FortranTeam{};
+    options.called_by_threads = team.updates;
+    options.called_by_team = team.shares && team.loops_alone && team.criticals.empty();
     Program program = generate(std::move(called), target, options);
     out.names.push_back(program.name);
+    if (auto d = by_one_thread(k, team, program.loops_of_team)) out.warnings.push_back(*d);
     if (interfaces) {
       const FortranFile::Home* home = home_of(k);
       if (home) check_entries(kernels, k, *home);

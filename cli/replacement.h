@@ -30,6 +30,7 @@ struct Replacement {
   std::string code, header;        // one unit of C; the header is that of the last kernel
   std::vector<std::string> names;  // of the C functions
   std::vector<Replaced> routines;  // empty without interfaces
+  std::vector<Diagnostic> warnings;
 };
 
 /// `options` for each of them, but for `host_arrays`, which go with interfaces, and for what lines

@@ -114,6 +114,7 @@ struct Program {
   std::string header;  // a C header for it; that of OpenCL holds all of it
   Pieces launcher;     // of OpenCL: the function in C that launches its kernels
   std::vector<Parameter> params;
+  bool loops_of_team = false;  // its loops are shared by the threads that call it, all of a team
   std::vector<std::string> externals;   // functions that the code calls, as the linker knows them
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };
@@ -142,6 +143,11 @@ struct GenerateOptions {
   bool check_claims = false;
   /// A function for others of the unit.
   bool called = false;
+  /// For `c` and `openmp`: threads of OpenMP call it. Updates are atomic in C, too.
+  bool called_by_threads = false;
+  /// With it, for `openmp`: all threads of a team call it, and it consists of loops that they may
+  /// share, see Program::loops_of_team.
+  bool called_by_team = false;
   /// For `c` and `openmp`: the text is C++, too, where `restrict` is a macro.
   bool cxx = false;
 };

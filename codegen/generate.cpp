@@ -154,6 +154,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   if (language_of(target) == Language::C) callees = generate_callees(k, target, o);
   auto [params, plan] = lower(std::move(k), target);
   plan.callees = callees;
+  plan.called_by_threads = o.called_by_threads;
   CPrinter printer(plan, *dialect, o);
   Program out;
   out.target = target;
@@ -171,7 +172,9 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
       out.launcher = opencl_launcher(plan, out, o.host_arrays ? &params : nullptr);
     }
   } else {
-    out.pieces = printer.source(make_loops(plan));
+    Block loops = make_loops(plan);
+    out.pieces = printer.source(std::move(loops));
+    out.loops_of_team = printer.has_loops_of_team();
     out.pieces.name = out.name;
     add_callees(callees, out);
     out.source = text_of({out.pieces});

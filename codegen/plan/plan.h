@@ -115,6 +115,7 @@ struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
   bool reasons = false;  // whether it says why, for who reads it; costs isl's samples
+  bool called_by_threads = false;  // see GenerateOptions
   bool outline = false;  // no text of it is needed, see outline_loops()
   std::vector<PlanNode> roots;
   std::vector<std::string> locals;              // temporaries that live for the whole call

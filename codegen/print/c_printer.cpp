@@ -51,6 +51,7 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptio
       expr_(plan, names_, helpers_),
       marks_(o.mark_statements),
       checks_(o.check_claims),
+      called_by_team_(o.called_by_team),
       called_(o.called),
       cxx_(o.cxx) {
   find_critical();
@@ -198,6 +199,8 @@ Pieces CPrinter::source(Block program) {
   settle(program);
   const bool many = !has_gangs() && has_many_under_conditions(program, k_);
   dialect_.decorate(program, plan_, names_);
+  loops_of_team_ = called_by_team_ && plan_.target == Target::OpenMP &&
+                   share_with_callers(program, plan_);
   out_.clear();
   if (has_gangs()) refuse_for_gangs();
   const std::string head = has_gangs() ? gang_prototype() : prototype();

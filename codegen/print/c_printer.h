@@ -36,6 +36,8 @@ class CPrinter {
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
   const std::string& name() const { return names_.function(); }
+  /// Whether the threads of the team that calls the function share its loops, see GenerateOptions.
+  bool has_loops_of_team() const { return loops_of_team_; }
 
  private:
   void line(const std::string& text);
@@ -218,6 +220,7 @@ class CPrinter {
   int depth_ = 0;
   bool marks_;                     // where statements begin and end
   bool checks_;                    // claims, while the code runs
+  bool called_by_team_, loops_of_team_ = false;
   bool called_;                    // by other functions of the unit, not from elsewhere
   bool cxx_;                       // the text is C++, too
   bool in_guard_ = false;          // the expression that is checked is a guard's

@@ -87,8 +87,16 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   if (insn.atomic == Atomicity::Update && !is_device(plan_.target)) {
     const bool by_one = std::all_of(lhs.begin(), lhs.end(),
                                     [&](const Expr& l) { return own_.count(written_name(l)) > 0; });
-    const std::string pragma =
-        by_one ? "" : dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
+    const bool simple = !critical_.count(written_name(lhs[0]));
+    std::string pragma = by_one ? "" : dialect_.atomic_update(simple);
+    if (plan_.called_by_threads && !by_one) {  // routines in Fortran update it at the same time
+      if (!simple)
+        fail("unsupported", insn.at,
+             "instruction `{}`: this atomic update in a routine that threads call is not "
+             "supported by target `{}`",
+             insn.id, to_string(plan_.target));
+      pragma = "omp atomic";
+    }
     if (!pragma.empty()) line("#pragma " + pragma);
     if (several) return tuple(lhs, rhs, !pragma.empty());
   }

@@ -729,11 +729,14 @@ FortranInterface written(const Called& p) {
   const Staged other = staged(p);
   out.routine = head + "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
                 declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
-                other.declarations + optional_extents(p, false) + fill_boxes(p) + other.before;
+                other.declarations + optional_extents(p, false);
+  const auto [begin_alone, end_alone] = by_one_thread(p);
+  out.routine += begin_alone + fill_boxes(p) + other.before;
   for (const auto& [pointer, to] : around.pointers)
     out.routine += "  " + pointer + " => " + to + "\n";
   out.routine += with_arguments(p, "  call " + function, Side::Call) + other.after +
-                 empty_boxes(p) + alternate_return(p) + "\n" + end + "\n";
+                 empty_boxes(p) + (end_alone.empty() ? "" : "\n" + end_alone) +
+                 alternate_return(p) + "\n" + end + "\n";
   for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);

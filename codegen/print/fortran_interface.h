@@ -7,6 +7,7 @@
 
 #include "codegen/codegen.h"
 #include "core/base/fortran_box.h"
+#include "core/base/fortran_team.h"
 
 namespace moonloop {
 
@@ -46,6 +47,7 @@ struct AroundRoutine {
   /// Pointers in the interface's module to routines without arguments that need an interface, by
   /// which others find them, and what each points to when the routine begins.
   std::vector<std::pair<std::string, std::string>> pointers;
+  FortranTeam team;
   std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
 };
 

@@ -48,6 +48,10 @@ std::string place_of(const Called& p, const Parameter& a);
 /// Lines of Fortran, none of which is too long.
 std::string wrapped(const std::string& text, const std::string& indent);
 
+/// What lets one of the threads that call the routine do all of it, while the others wait, or one
+/// after the other, where sections are critical: lines before and after its statements.
+std::pair<std::string, std::string> by_one_thread(const Called& p);
+
 /// The one of this name, which there is.
 const Parameter& parameter(const Called& p, const std::string& name);
 

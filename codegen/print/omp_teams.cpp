@@ -173,7 +173,85 @@ class Joiner {
     block = std::move(out);
   }
 
+  /// See the function of this name.
+  bool share_with_callers(Block& program) const {
+    Block flat = without_teams(program);
+    Names read, written, own;  // `own`: scalars of the function, of which each thread has one
+    for (const Stmt& s : flat) {
+      if (const auto* d = std::get_if<Declare>(&s.op)) {
+        if (!is_number(d->temporary)) return false;
+        own.insert(d->temporary);
+        continue;
+      }
+      if (const auto* run = std::get_if<Run>(&s.op)) {
+        const Instruction& insn = *plan_.kernel.instructions[std::size_t(run->insn)];
+        for (const std::string& w : writes(insn)) {
+          if (!is_number(w)) return false;
+          own.insert(w);
+        }
+        for (const std::string& r : reads(plan_.kernel, insn))
+          if (!own.contains(r)) read.insert(r);
+        continue;
+      }
+      Names loop_written;
+      if (team_loops(s, read, loop_written) == 0 || sums(s)) return false;
+      written.merge(loop_written);
+    }
+    const auto is_in = [&](const Names& other) {
+      return std::any_of(written.begin(), written.end(),
+                         [&](const std::string& w) { return other.contains(w); });
+    };
+    // What one thread reads outside of loops, another one may already change.
+    if (is_in(read) || is_in(own) || !plan_.kernel.externals.empty()) return false;
+    for (const std::string& l : plan_.locals)
+      if (!is_number(l)) return false;
+    share_team(flat);
+    program = std::move(flat);
+    return true;
+  }
+
  private:
+  /// Whether it is a temporary without axes.
+  bool is_number(const std::string& name) const {
+    const Temporary* t = plan_.kernel.find_temporary(name);
+    return t && t->shape && t->shape->empty();
+  }
+
+  /// The statements, those of teams that begin there by themselves.
+  static Block without_teams(const Block& program) {
+    Block out;
+    for (const Stmt& s : program) {
+      const auto* team = std::get_if<Scope>(&s.op);
+      if (!team || team->pragmas != std::vector<std::string>{kParallel}) {
+        out.push_back(s);
+        continue;
+      }
+      for (Stmt inner : team->body) out.push_back(begin_teams(std::move(inner)));
+    }
+    return out;
+  }
+  static Stmt begin_teams(Stmt s) {
+    if (auto* x = std::get_if<Loop>(&s.op)) {
+      std::string& pragma = x->pragmas[0];
+      pragma = kParallelFor + pragma.substr(std::string_view(kFor).size());
+      if (const std::size_t at = pragma.find(" nowait"); at != std::string::npos)
+        pragma.erase(at, std::string_view(" nowait").size());
+    }
+    if (auto* i = std::get_if<If>(&s.op))
+      for (Block* branch : {&i->body, &i->otherwise})
+        for (Stmt& inner : *branch) inner = begin_teams(std::move(inner));
+    return s;
+  }
+
+  /// Whether threads put parts of a sum together.
+  static bool sums(const Stmt& s) {
+    if (const auto* x = std::get_if<Loop>(&s.op))
+      return x->pragmas[0].find("reduction(") != std::string::npos;
+    const auto* i = std::get_if<If>(&s.op);
+    return i && (std::any_of(i->body.begin(), i->body.end(), sums) ||
+                 std::any_of(i->otherwise.begin(), i->otherwise.end(), sums));
+  }
+
   /// The number of team loops that the statement consists of, perhaps under conditions; 0 where
   /// there is anything else. Adds what its conditions and bounds read and what it writes.
   int team_loops(const Stmt& s, Names& read, Names& written) const {
@@ -219,6 +297,10 @@ class Joiner {
 };
 
 }  // namespace
+
+bool share_with_callers(Block& program, const Plan& plan) {
+  return Joiner(plan).share_with_callers(program);
+}
 
 void join_teams(Block& program, const Plan& plan) { Joiner(plan).join(program); }
 

@@ -17,4 +17,9 @@ inline constexpr const char* kParallel = "omp parallel";
 /// of accesses of one variable, until a budget is spent; what is not proved waits.
 void join_teams(Block& program, const Plan& plan);
 
+/// The loops of `omp parallel for` as `omp for`, where all threads of a team run the program, and it
+/// consists of such loops, perhaps under conditions, and of scalars that each thread computes for
+/// itself. Whether it does; otherwise nothing changes.
+bool share_with_callers(Block& program, const Plan& plan);
+
 }  // namespace moonloop

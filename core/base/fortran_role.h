@@ -37,6 +37,7 @@ struct FortranOuter {
   std::string module;        // or the common block; blank for Common without a name
   std::string name;          // there; of Common and Saved the one in `declarations`
   std::string declarations;  // of Common, all of the block, and of Saved: lines of Fortran
+  bool per_thread = false;   // OpenMP's `threadprivate`
 };
 
 /// What an argument is for a Fortran caller; not part of the kernel's text.

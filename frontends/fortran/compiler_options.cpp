@@ -19,6 +19,21 @@ struct Plain {
 
 constexpr int kLong = 10'000;  // columns where lines have no end
 
+void define(FortranOptions& o, const std::string& name, const std::string& value) {
+  const auto has = [&](const auto& d) { return d.first == name; };
+  if (std::none_of(o.defines.begin(), o.defines.end(), has)) o.defines.emplace_back(name, value);
+}
+/// With the versions of the standards that gfortran 12 and 13 have.
+void with_openmp(FortranOptions& o) {
+  o.openmp = true;
+  define(o, "_OPENMP", "201511");
+}
+void without_openmp(FortranOptions& o) {
+  o.openmp = false;
+  std::erase_if(o.defines, [](const auto& d) { return d.first == "_OPENMP"; });
+}
+void with_openacc(FortranOptions& o) { define(o, "_OPENACC", "201711"); }
+
 constexpr std::array kPlain{
     Plain{"-r8", [](FortranOptions& o) { o.default_real = 8; }},
     Plain{"-real-size=64", [](FortranOptions& o) { o.default_real = 8; }},
@@ -40,6 +55,14 @@ constexpr std::array kPlain{
     Plain{"-fbackslash", [](FortranOptions& o) { o.backslash = true; }},
     Plain{"-Mbackslash", [](FortranOptions& o) { o.backslash = false; }},
     Plain{"-assume=bscc", [](FortranOptions& o) { o.backslash = true; }},
+    Plain{"-fopenmp", with_openmp},
+    Plain{"-qopenmp", with_openmp},
+    Plain{"-openmp", with_openmp},
+    Plain{"-mp", with_openmp},
+    Plain{"-fno-openmp", without_openmp},
+    Plain{"-fopenmp-simd", [](FortranOptions& o) { o.openmp = true; }},  // gfortran's: no _OPENMP
+    Plain{"-fopenacc", with_openacc},
+    Plain{"-acc", with_openacc},
 };
 
 /// What they would change, and Moonloop does not.
@@ -118,6 +141,8 @@ std::size_t CompilerOptions::read(const std::vector<std::string>& words, std::si
       }
   for (const Plain& p : kPlain)
     if (w == p.word) return p.set(to_), 1;
+  if (w.starts_with("-mp=")) return with_openmp(to_), 1;  // NVIDIA's, as in -mp=gpu
+  if (w.starts_with("-acc=")) return with_openacc(to_), 1;
   if (const auto d = option_value(words, i, "-D")) {
     const std::size_t equals = d->first.find('=');
     to_.defines.emplace_back(d->first.substr(0, equals),

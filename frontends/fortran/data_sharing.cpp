@@ -104,8 +104,13 @@ class Sharing {
     Body& body = *nest.back()->body;
     const Directive& x = *outermost.directive;
     for (const std::string& name : x.firstprivate) keep_apart(name, x, body);
-    for (const std::string& name : x.privates) privatize(name, x, nest, body, false);
-    for (const std::string& name : x.lastprivates) privatize(name, x, nest, body, true);
+    const auto counts = [&](const std::string& name) {  // each iteration has its own anyway
+      return std::any_of(nest.begin(), nest.end(), [&](Do* d) { return d->variable == name; });
+    };
+    for (const std::string& name : x.privates)
+      if (!counts(name)) privatize(name, x, nest, body, false);
+    for (const std::string& name : x.lastprivates)
+      if (!counts(name)) privatize(name, x, nest, body, true);
     if (x.tag == "g") make_scalars_private(x, body);
     Directive rest = x;
     std::erase_if(rest.reductions, [&](const Directive::Reduction& r) {

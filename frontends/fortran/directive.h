@@ -26,7 +26,8 @@ struct Directive {
   };
   std::vector<Reduction> reductions;
   std::vector<std::string> firstprivate, privates, lastprivates;
-  /// Arrays of the routine that each thread has of its own, since it calls the routine.
+  /// What each thread has of its own: `threadprivate` variables, and arrays of the routine where
+  /// it calls the routine.
   std::vector<std::string> per_thread;
   /// IVDEP: dependences that the source does not show do not exist.
   bool claims = false;

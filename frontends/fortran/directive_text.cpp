@@ -5,8 +5,10 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/includes.h"
 #include "frontends/fortran/modules.h"
 
 namespace moonloop::fortran {
@@ -70,6 +72,22 @@ class Lines {
     if (word != "$omp" && word != "$acc") return std::nullopt;
     if (at + 5 < l.size() && in_word(l[at + 5]) && !fixed_) return std::nullopt;
     acc = word == "$acc";
+    return all_[n].first + at + 1;
+  }
+
+  /// Where the `$` of a line is that counts for OpenMP alone.
+  std::optional<std::size_t> condition(std::size_t n) const {
+    const std::string_view l = line(n);
+    const std::size_t at = fixed_ ? 0 : l.find_first_not_of(" \t");
+    if (at == std::string_view::npos || at + 2 >= l.size() || l[at + 1] != '$') return std::nullopt;
+    if (l[at] != '!' && !(fixed_ && std::string_view("cC*").find(l[at]) != std::string_view::npos))
+      return std::nullopt;
+    if (fixed_) {  // a label may follow
+      for (std::size_t i = 2; i < 5 && i < l.size() && l[i] != '\t'; ++i)
+        if (l[i] != ' ' && !std::isdigit(static_cast<unsigned char>(l[i]))) return std::nullopt;
+    } else if (!is_blank(l[at + 2]) && l[at + 2] != '&') {
+      return std::nullopt;
+    }
     return all_[n].first + at + 1;
   }
 
@@ -194,9 +212,14 @@ const std::vector<std::string>& known_words() {
 
 }  // namespace
 
-DirectiveText readable_directives(const Source& source, bool fixed) {
-  DirectiveText out{source.text, {}};
+DirectiveText readable_directives(const Source& source, bool fixed, bool openmp) {
+  DirectiveText out{source.text, {}, {}};
   const Lines lines(source.text, fixed);
+  for (std::size_t n = 0; n < lines.size() && !openmp; ++n)
+    if (const auto at = lines.condition(n)) {
+      out.text[*at] = ' ';
+      out.conditional.push_back(span_at(&source, *at - 1, 2));
+    }
   const std::vector<Written> all = lines.directives();
   std::vector<std::size_t> signs;
   for (const Written& w : all)
@@ -245,10 +268,12 @@ std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::strin
                return std::tolower(static_cast<unsigned char>(a)) == b;
              }) != text.end();
     };
-    if (!has("$omp")) continue;
-    const bool fixed = is_fixed_form(path, options_elsewhere(path, how));
+    if (!has("$")) continue;
+    const FortranOptions own = options_elsewhere(path, how);
+    const bool fixed = is_fixed_form(path, own);
     const Source* source = add_source(path, text);
-    const std::string readable = readable_directives(*source, fixed).text;
+    const std::string readable =
+        readable_directives(*source, fixed, own.openmp.value_or(false)).text;
     if (readable == text) continue;
     out.emplace(path, ReadableCopy{source, std::make_unique<File>(source, readable, fixed,
                                                                   is_preprocessed(path))});
@@ -256,17 +281,54 @@ std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::strin
   return out;
 }
 
-void note_dropped(const std::vector<Span>& dropped, std::vector<Routine>& routines) {
-  for (const Span& at : dropped) {
-    Routine* in = nullptr;  // the innermost one
-    for (Routine& r : routines) {
-      const FortranFile::Lines& lines = r.home.routine;
-      if (r.at.source && r.at.source->name == at.source->name && lines.first <= at.line &&
-          at.line <= lines.last && (!in || in->home.routine.first < lines.first))
-        in = &r;
-    }
-    if (in) in->without_effect.push_back({at, {}});
+namespace {
+
+/// The innermost routine around a place; null where it is in none.
+Routine* routine_around(const Span& at, std::vector<Routine>& routines) {
+  Routine* in = nullptr;
+  for (Routine& r : routines) {
+    const FortranFile::Lines& lines = r.home.routine;
+    if (r.at.source && r.at.source->name == at.source->name && lines.first <= at.line &&
+        at.line <= lines.last && (!in || in->home.routine.first < lines.first))
+      in = &r;
   }
+  return in;
+}
+
+void search_includes(const Source* source, bool fixed, const FortranOptions& how,
+                     std::set<std::string>& seen) {
+  const Lines lines(source->text, fixed);
+  for (std::size_t n = 0; n < lines.size(); ++n) {
+    const std::string name = included_by(lines.line(n));
+    const Source* file = name.empty() ? nullptr : included_source(source, name, how);
+    if (!file || !seen.insert(file->name).second) continue;
+    const DirectiveText text = readable_directives(*file, fixed, false);
+    if (!text.conditional.empty())
+      throw Error(Diagnostic{"unsupported",
+                             "a line for OpenMP alone, in a file that is included, is not "
+                             "supported in Fortran kernels where OpenMP is not on",
+                             {text.conditional.front(), {}},
+                             {},
+                             "`-fopenmp`, as for the compiler, turns it on"});
+    search_includes(file, fixed, how, seen);
+  }
+}
+
+}  // namespace
+
+void require_no_conditional_includes(const Source* source, bool fixed, const FortranOptions& how) {
+  if (how.openmp.value_or(false)) return;
+  std::set<std::string> seen;
+  search_includes(source, fixed, how, seen);
+}
+
+void note_dropped(const DirectiveText& text, const FortranOptions& how,
+                  std::vector<Routine>& routines) {
+  for (const Span& at : text.dropped)
+    if (Routine* in = routine_around(at, routines)) in->without_effect.push_back({at, {}});
+  if (how.openmp) return;
+  for (const Span& at : text.conditional)
+    if (Routine* in = routine_around(at, routines)) in->conditional.push_back(at);
 }
 
 void name_unknown_clauses(const Source& source, bool fixed, std::vector<Diagnostic>& errors) {

@@ -11,13 +11,14 @@ namespace moonloop::fortran {
 /// A file's text with directives as Flang takes them; lines and columns stay.
 struct DirectiveText {
   std::string text;
-  std::vector<Span> dropped;  // directives that no longer count
+  std::vector<Span> dropped;      // directives that no longer count
+  std::vector<Span> conditional;  // lines that count for OpenMP alone, where they do not
 };
 
 /// Makes `+` of the operation `-` of OpenMP's reductions, which adds up too, as its terms have
 /// their own signs. Of directives of OpenMP and OpenACC above one loop, which no compiler takes
-/// together, OpenMP's stay.
-DirectiveText readable_directives(const Source& source, bool fixed);
+/// together, OpenMP's stay. Lines that begin with `!$` become comments without `openmp`.
+DirectiveText readable_directives(const Source& source, bool fixed, bool openmp);
 
 /// Copies for Flang of files whose directives it would not take, by their paths.
 struct ReadableCopy {
@@ -27,8 +28,14 @@ struct ReadableCopy {
 std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::string>& paths,
                                                     const FortranOptions& how);
 
-/// Tells the routines which of their directives do not count.
-void note_dropped(const std::vector<Span>& dropped, std::vector<Routine>& routines);
+/// Fails `unsupported` where a file that `source` includes has lines that begin with `!$`, which
+/// would count there.
+void require_no_conditional_includes(const Source* source, bool fixed, const FortranOptions& how);
+
+/// Tells the routines which of their directives do not count, and which lines, where `how` does not
+/// say whether these do.
+void note_dropped(const DirectiveText& text, const FortranOptions& how,
+                  std::vector<Routine>& routines);
 
 /// Puts an error that names the word in the places of Flang's about a directive with a word that
 /// OpenMP and OpenACC do not have.

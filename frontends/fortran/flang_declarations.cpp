@@ -87,6 +87,8 @@ class Declarations {
         unsupported(v.at, fmt::format("the initial value of `{}`", name));
       o.declarations = type + o.name + shape_of(s, v.at) +
                        (init ? " = " + init->AsFortran() : std::string()) + "\n";
+      o.per_thread = s.test(sem::Symbol::Flag::OmpThreadprivate);
+      if (o.per_thread) o.declarations += "!$omp threadprivate(" + o.name + ")\n";
       v.outer = std::make_shared<const FortranOuter>(std::move(o));
       v.dummy = true;
       v.constant = v.kept = false;
@@ -302,6 +304,7 @@ class Declarations {
     } else {
       return nullptr;
     }
+    o.per_thread |= s.GetUltimate().test(sem::Symbol::Flag::OmpThreadprivate);
     return std::make_shared<const FortranOuter>(std::move(o));
   }
 
@@ -321,6 +324,9 @@ class Declarations {
       names += (names.empty() ? "" : ", ") + name;
     }
     o.declarations += "common /" + o.module + "/ " + names + "\n";
+    o.per_thread = block.test(sem::Symbol::Flag::OmpThreadprivate) ||
+                   s.test(sem::Symbol::Flag::OmpThreadprivate);
+    if (o.per_thread) o.declarations += "!$omp threadprivate(/" + o.module + "/)\n";
     return o;
   }
 

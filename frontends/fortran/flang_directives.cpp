@@ -97,6 +97,7 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                  [&](const fp::OmpClause::Order&) {},
                  [&](const fp::OmpClause::Ordered&) { keep_order(d, at); },
                  [&](const fp::OmpClause::Copyprivate&) {},  // there is one variable
+                 [&](const fp::OmpClause::Copyin&) {},       // the calling thread's
                  [&](const fp::OmpClause::NumThreads&) { unheeded(); },
                  [&](const fp::OmpClause::NumTeams&) { unheeded(); },
                  [&](const fp::OmpClause::ThreadLimit&) { unheeded(); },

@@ -3,6 +3,7 @@
 #include "core/base/half.h"
 #include "core/model/external.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/flang_ieee.h"
 #include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"
@@ -580,14 +581,13 @@ class Converter {
 
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
-    const auto* known = f.proc().GetSpecificIntrinsic();
-    if (known && (known->name == "present" || known->name == kAssociated))
-      return is_there(known->name, f);
-    if (known && known->name == "allocated")
+    const auto known = intrinsic_name(f.proc());
+    if (known && (*known == "present" || *known == kAssociated)) return is_there(*known, f);
+    if (known && *known == "allocated")
       if (const Expr e = whether_allocated(f.arguments(), at_)) return e;
     if constexpr (T::category != TypeCategory::Derived)
       if (known)
-        if (const Expr e = of_texts<T>(known->name, f)) return e;
+        if (const Expr e = of_texts<T>(*known, f)) return e;
     const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
     bool arrays = false, derived = false;
@@ -602,7 +602,7 @@ class Converter {
     }
     if (!known) check_there(f.arguments(), f.proc().GetSymbol(), at_);
     if (!known) return function<T>(f, args);
-    const std::string& name = known->name;
+    const std::string& name = *known;
     if constexpr (T::category == TypeCategory::Character) {
       const auto n = f.LEN();
       if (!n || ev::ToInt64(*n) != 1) unsupported(fmt::format("the intrinsic `{}` of texts", name));

@@ -730,7 +730,8 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   const std::string& name = source->name;
   const bool fixed = is_fixed_form(name, how);
   // Made here, so that they go also when Flang crashes.
-  const DirectiveText readable = readable_directives(*source, fixed);
+  const DirectiveText readable = readable_directives(*source, fixed, how.openmp.value_or(false));
+  require_no_conditional_includes(source, fixed, how);
   const File file(source, readable.text, fixed, is_preprocessed(name));
   const Folder modules;
   const ModuleFiles others = files_of_modules(source, how);
@@ -772,7 +773,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
     FortranOptions own = around;
     own.fixed_form = fixed;
     out = naming_unknown_clauses(*source, fixed, [&] { return read(file.path(), own, false); });
-    note_dropped(readable.dropped, out);
+    note_dropped(readable, how, out);
   });
   if (signal != 0)
     throw Error(Diagnostic{

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/flang_ieee.h"
 #include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
@@ -250,7 +251,8 @@ Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedType
   const std::string name = procedure_name(f.proc());
   if (!callee || f.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
       !callee->GetUltimate().has<sem::SubprogramDetails>() || is_in_another_file(*callee, at))
-    unsupported(at, fmt::format("the derived type that `{}` gives", name));
+    unsupported(at, fmt::format("the derived type that `{}` gives",
+                                callee ? ieee_name(*callee).value_or(name) : name));
   const int rank = f.Rank();
   std::vector<std::size_t> axes;
   axes_of_components(type, 0, at, axes);

@@ -9,14 +9,19 @@ namespace moonloop::fortran {
 
 void DirectiveReader::openmp(const fp::OpenMPConstruct& x, Body& out) {
   const Span place = places_.of(fp::FindSourceLocation(x));
-  if (const auto* atomic = std::get_if<fp::OpenMPAtomicConstruct>(&x.u))
+  if (const auto* atomic = std::get_if<fp::OpenMPAtomicConstruct>(&x.u)) {
+    routine_.home.team.updates |= teams_ == 0;
     return updated_at_once(*atomic, place, out);
+  }
   if (const auto* region = std::get_if<fp::OmpBlockConstruct>(&x.u))
     return openmp_block(*region, out);
   if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u)) {
-    if (std::holds_alternative<fp::OpenMPFlushConstruct>(alone->u)) return;  // memory is one
-    if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u))
+    if (std::holds_alternative<fp::OpenMPFlushConstruct>(alone->u))  // memory is one
+      return by_one_thread(place, "flush");
+    if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u)) {
+      if (simple->v.DirId() == llvm::omp::Directive::OMPD_barrier) share_work(place, false);
       return check_standalone(simple->v, places_);
+    }
   }
   if (const auto* sections = std::get_if<fp::OpenMPSectionsConstruct>(&x.u))
     return in_sequence(*sections, out);
@@ -25,9 +30,16 @@ void DirectiveReader::openmp(const fp::OpenMPConstruct& x, Body& out) {
   const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
   if (!construct) unsupported(place, "this directive of OpenMP");
   Directive d = read_directive(construct->BeginDir(), places_);
-  d.orphaned = regions_ == 0 && needs_region(construct->BeginDir().DirId());
+  const llvm::omp::Directive id = construct->BeginDir().DirId();
+  d.orphaned = regions_ == 0 && needs_region(id);
+  const int around = teams_;
+  if (needs_region(id))
+    share_work(place, d.reductions.empty());
+  else if (id != llvm::omp::Directive::OMPD_simd)
+    begin_team();
   if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
   directed(std::move(d), construct->GetNestedLoop(), out);
+  teams_ = around;
   if (const Span at = asks_who_runs({out.back()}))
     unsupported(at, "a question for the number of a thread");
   for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
@@ -37,11 +49,27 @@ void DirectiveReader::in_sequence(const fp::OpenMPSectionsConstruct& x, Body& ou
   const Directive d = read_region(x.BeginDir(), places_);
   note_unheeded(d);
   if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
+  const int around = teams_;
+  share_work_of(x.BeginDir().DirId(), d.at);
   Body inside;
   for (const fp::OpenMPConstruct& c : std::get<std::list<fp::OpenMPConstruct>>(x.t))
     append(block(std::get<fp::Block>(std::get<fp::OpenMPSectionConstruct>(c.u).t), d.at), inside);
+  teams_ = around;
   keep_firstprivate(d, routine_, inside);
   append(std::move(inside), out);
+}
+
+void DirectiveReader::share_work_of(llvm::omp::Directive id, const Span& at) {
+  switch (id) {
+    case llvm::omp::Directive::OMPD_single:
+    case llvm::omp::Directive::OMPD_sections:
+    case llvm::omp::Directive::OMPD_workshare: return share_work(at, false);
+    case llvm::omp::Directive::OMPD_master:
+    case llvm::omp::Directive::OMPD_masked: return by_one_thread(at, "master");
+    case llvm::omp::Directive::OMPD_ordered: return by_one_thread(at, "ordered");
+    case llvm::omp::Directive::OMPD_target_data: return;
+    default: begin_team();
+  }
 }
 
 void DirectiveReader::openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
@@ -51,9 +79,11 @@ void DirectiveReader::openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
   if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
   const auto around = region_reductions_;
   region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
+  const int teams = teams_;
+  share_work_of(begin.DirId(), d.at);
   ++regions_;
   Body inside = block(std::get<fp::Block>(x.t), d.at);
-  --regions_;
+  --regions_, teams_ = teams;
   region_reductions_ = around;
   finish_region(d, inside);
   if (const Span at = asks_who_runs(inside))
@@ -156,8 +186,24 @@ void DirectiveReader::at_once(Body body, bool update, const Span& at, Body& out)
   if (!update) keep_apart();
 }
 
+namespace {
+
+/// The name of a critical section; empty for the one without.
+std::string name_of_critical(const fp::OpenMPCriticalConstruct& x) {
+  std::string text;
+  for (const char c : x.BeginDir().source.ToString())
+    if (c != ' ' && c != '\t')
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static constexpr std::string_view kWord = "critical(";
+  if (!text.starts_with(kWord)) return "";
+  return text.substr(kWord.size(), text.find(')') - kWord.size());
+}
+
+}  // namespace
+
 void DirectiveReader::one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at,
                                     Body& out) {
+  if (teams_ == 0) routine_.home.team.criticals.push_back(name_of_critical(x));
   for (Statement s : block(std::get<fp::Block>(x.t), at)) {
     auto* a = std::get_if<Assignment>(&s.what);
     if (a) a->atomic = a->atomic || !update_of(*a).empty();

@@ -24,6 +24,8 @@ class DirectiveReader {
   Routine& routine_;
 
  private:
+  /// What a construct means to the threads of a team.
+  void share_work_of(llvm::omp::Directive id, const Span& at);
   /// Sections, one after the other.
   void in_sequence(const fp::OpenMPSectionsConstruct& x, Body& out);
   /// `parallel`, and statements that run once within it. Its threads share the loops that say so;
@@ -43,10 +45,28 @@ class DirectiveReader {
   void one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at, Body& out);
 
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
+  /// The threads of a team that begins elsewhere share what is here.
+  void share_work(const Span& at, bool is_loop) {
+    if (teams_ > 0) return;
+    FortranTeam& team = routine_.home.team;
+    if (!team.shares) team.at = at;
+    team.shares = true;
+    team.loops_alone = team.loops_alone && is_loop;
+  }
+  /// What one of them does, or each for itself.
+  void by_one_thread(const Span& at, const char* what) {
+    if (teams_ == 0 && !routine_.of_one_thread) routine_.of_one_thread = {at, what};
+  }
+  void begin_team() {
+    ++teams_;
+    routine_.begins_team = true;
+  }
+
   void keep_apart() { kept_apart_ = routine_.kept_apart = true; }
 
   bool kept_apart_ = false;  // statements of the loop run for one thread at a time
   int regions_ = 0;          // of OpenMP around it
+  int teams_ = 0;            // those of them that begin a team
 };
 
 }  // namespace moonloop::fortran

@@ -13,6 +13,7 @@
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/passes.h"
 #include "frontends/fortran/project.h"
+#include "frontends/fortran/teams.h"
 #include "frontends/fortran/uses.h"
 
 namespace moonloop {
@@ -47,7 +48,9 @@ namespace {
 
 std::vector<fortran::Routine> read(const Source* source, const FortranOptions& options) {
   const memory::Unlimited no_exception_in_flang;
-  return fortran::read_routines(source, options);
+  std::vector<fortran::Routine> out = fortran::read_routines(source, options);
+  fortran::settle_teams(options, out);
+  return out;
 }
 
 Diagnostic warning_of(const FortranFile::LeftOut& l) {
@@ -60,6 +63,17 @@ Diagnostic warning_of(const FortranFile::LeftOut& l) {
 /// What such a directive allows is proved where a script asks for it. One warning about directives,
 /// one about clauses.
 void warn_of_unheeded(const fortran::Routine& r, std::vector<FortranFile::Warning>& out) {
+  if (!r.conditional.empty())
+    out.push_back(
+        {r.name,
+         {"conditional-line",
+          fmt::format("this line is left out, as it is for OpenMP alone{}",
+                      r.conditional.size() > 1
+                          ? fmt::format(" ({} more in `{}`)", r.conditional.size() - 1, r.name)
+                          : ""),
+          {r.conditional.front(), {}},
+          {},
+          "with `-fopenmp`, as compilers have it, it counts"}});
   for (const bool clauses : {false, true}) {
     const fortran::WithoutEffect* first = nullptr;
     int more = -1;
@@ -413,7 +427,7 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
       return std::any_of(out.left_out.begin(), out.left_out.end(), which);
     };
     const auto is_wanted = [&](const auto& l) { return options.wanted.count(l.name) > 0; };
-    const bool routines = any([](const auto& l) { return !l.is_program; }), some = any(is_wanted);
+    const bool routines = any([](const auto&l) { return !l.is_program; }), some = any(is_wanted);
     for (const FortranFile::LeftOut& l : out.left_out)
       if (some ? is_wanted(l) : !l.is_program || !routines)
         errors.insert(errors.end(), l.why.begin(), l.why.end());

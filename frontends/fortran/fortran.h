@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/fortran_box.h"
+#include "core/base/fortran_team.h"
 #include "core/model/kernel.h"
 
 namespace moonloop {
@@ -50,6 +51,7 @@ struct FortranFile {
     std::vector<int> residency;
     bool program = false;  // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
+    FortranTeam team;
     std::set<std::string> values;                // arguments that have the attribute `value`
     std::map<std::string, std::string> intents;  // of arguments that have one, as declared
     std::map<std::string, FortranBox> boxes;     // by the arguments that have their addresses
@@ -91,6 +93,8 @@ struct FortranOptions {
   int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
   int default_double = 8;                     // of `double precision`; 16: no kernel has it
   FortranDirectives directives = FortranDirectives::Check;
+  /// Whether lines that begin with `!$` count; none: nobody says so, and they do not.
+  std::optional<bool> openmp;
   bool lanes = true;                              // `simd` loops are lanes, each with a sum
   std::optional<bool> fixed_form;                 // none: as the path's ending says
   int fixed_columns = 72;                         // of a line in fixed form

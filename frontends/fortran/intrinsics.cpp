@@ -1,6 +1,7 @@
 #include "frontends/fortran/intrinsics.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/base/diagnostic.h"
@@ -13,15 +14,37 @@ namespace {
 /// Functions that are the same under another name or their own.
 const std::map<std::string, std::string>& renamed() {
   static const std::map<std::string, std::string> kNames{
-      {"abs", "abs"},      {"acos", "acos"},        {"acosh", "acosh"}, {"aimag", "imag"},
-      {"asin", "asin"},    {"asinh", "asinh"},      {"atan2", "atan2"}, {"atanh", "atanh"},
-      {"conjg", "conj"},   {"cos", "cos"},          {"cosh", "cosh"},   {"erf", "erf"},
-      {"erfc", "erfc"},    {"exp", "exp"},          {"hypot", "hypot"}, {"log", "log"},
-      {"log10", "log10"},  {"max", "max"},          {"min", "min"},     {"sin", "sin"},
-      {"sinh", "sinh"},    {"sqrt", "sqrt"},        {"tan", "tan"},     {"tanh", "tanh"},
-      {"gamma", "tgamma"}, {"log_gamma", "lgamma"}, {"aint", "trunc"},  {"anint", "round"},
-      {"floor", "floor"},  {"ceiling", "ceil"},     {"nint", "round"},  {"isnan", "isnan"}};
+      {"abs", "abs"},           {"acos", "acos"},
+      {"acosh", "acosh"},       {"aimag", "imag"},
+      {"asin", "asin"},         {"asinh", "asinh"},
+      {"atan2", "atan2"},       {"atanh", "atanh"},
+      {"conjg", "conj"},        {"cos", "cos"},
+      {"cosh", "cosh"},         {"erf", "erf"},
+      {"erfc", "erfc"},         {"exp", "exp"},
+      {"hypot", "hypot"},       {"log", "log"},
+      {"log10", "log10"},       {"max", "max"},
+      {"min", "min"},           {"sin", "sin"},
+      {"sinh", "sinh"},         {"sqrt", "sqrt"},
+      {"tan", "tan"},           {"tanh", "tanh"},
+      {"gamma", "tgamma"},      {"log_gamma", "lgamma"},
+      {"aint", "trunc"},        {"anint", "round"},
+      {"floor", "floor"},       {"ceiling", "ceil"},
+      {"nint", "round"},        {"isnan", "isnan"},
+      {"ieee_is_nan", "isnan"}, {"ieee_is_finite", "isfinite"}};
   return kNames;
+}
+
+/// The number that a class of `ieee_arithmetic`, as Flang counts them, has alone.
+std::optional<Expr> ieee_value(const Expr& which, const Span& at) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (as_int(without_casts(which)).value_or(0)) {
+    case 2: return Expr(FloatLit{std::numeric_limits<double>::quiet_NaN(), {}}, at);
+    case 3: return Expr(FloatLit{-kInfinity, {}}, at);
+    case 6: return Expr(FloatLit{-0.0, {}}, at);
+    case 7: return Expr(FloatLit{0.0, {}}, at);
+    case 10: return Expr(FloatLit{kInfinity, {}}, at);
+    default: return std::nullopt;
+  }
 }
 
 Expr choice(const Expr& c, const Expr& yes, const Expr& no, const Span& at) {
@@ -123,6 +146,7 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
   if (name == "iand") return bits(NaryOp::BitAnd);
   if (name == "ior") return bits(NaryOp::BitOr);
   if (name == "ieor") return bits(NaryOp::BitXor);
+  if (name == "ieee_value") return ieee_value(args.at(1), at);
   if (name == "not") return Expr(Unary{UnaryOp::BitNot, args.at(0)}, at);
   return std::nullopt;
 }

@@ -40,7 +40,11 @@ class ByFortran {
       else
         given += (given.empty() ? "" : ", ") + name;
     }
-    if (intrinsic_) declarations_ += "intrinsic :: " + (callee = bare()) + "\n  ";
+    if (intrinsic_) callee = bare();
+    if (callee.starts_with("ieee_"))
+      output_.uses.insert("  use, intrinsic :: ieee_arithmetic, only: " + callee + "\n");
+    else if (intrinsic_)
+      declarations_ += "intrinsic :: " + callee + "\n  ";
     if (callee.empty())
       callee = pointer_to(declared(x_.name, type_of_function()), type_of_function());
     const std::string result = x_.result ? value(x_.result, x_.arguments.size()) : "";

@@ -202,8 +202,12 @@ struct Routine {
                   // variable begins
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
+  std::vector<Span> conditional;  // lines for OpenMP alone that are left out
   std::vector<Span> independent;  // IVDEP
   bool kept_apart = false;        // statements run for one thread at a time, as in `critical`
+  bool begins_team = false;       // by OpenMP's `parallel` and its like
+  /// What cannot be in a routine that such a team calls, if its threads do not share all of it.
+  std::optional<std::pair<Span, const char*>> of_one_thread;
   bool elsewhere = false;         // in a file that is read for its modules
   /// Its calls stay calls, of the kernel that it is; within another routine, with that one's
   /// variables as further arguments.

@@ -76,6 +76,8 @@ std::string canonical(const std::string& path) {
 
 FortranOptions FortranProject::File::options() const {
   FortranOptions out;
+  out.defines = predefined;
+  out.openmp = false;
   CompilerOptions options(out, folder);
   for (std::size_t i = 1; i < words.size();) i += std::max<std::size_t>(options.read(words, i), 1);
   options.finish();
@@ -130,6 +132,7 @@ FortranOptions options_in_project(std::shared_ptr<const FortranProject> project,
   if (own.fixed_form) out.fixed_form = own.fixed_form;
   if (own.fixed_columns != usual.fixed_columns) out.fixed_columns = own.fixed_columns;
   out.backslash = out.backslash || own.backslash;
+  if (own.openmp) out.openmp = own.openmp;
   out.skip_output = own.skip_output;
   out.directives = own.directives;
   out.lanes = own.lanes;

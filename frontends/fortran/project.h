@@ -13,6 +13,8 @@ struct FortranProject {
     std::string path, folder;        // where its compiler runs
     std::string canonical;           // `path` without links
     std::vector<std::string> words;  // of the command, the compiler first
+    /// What the compiler defines by itself.
+    std::vector<std::pair<std::string, std::string>> predefined = {};
 
     /// Fails as CompilerOptions does.
     FortranOptions options() const;

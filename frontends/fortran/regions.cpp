@@ -154,12 +154,17 @@ std::string update_of(const Assignment& a) {
 void note_per_thread(Routine& r) {
   const std::function<void(Body&)> visit = [&](Body& body) {
     for (Statement& s : body) {
-      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->orphaned) {
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
         Directive own = *d->directive;
         for (const std::string& name : changed_in(*d->body)) {
           const auto it = r.variables.find(name);
-          if (it != r.variables.end() && it->second.array && !it->second.dummy && !it->second.saved)
-            own.per_thread.push_back(name);
+          if (it == r.variables.end()) continue;
+          const Variable& v = it->second;
+          if (v.outer ? !v.outer->per_thread : !own.orphaned || !v.array || v.dummy || v.saved)
+            continue;
+          own.per_thread.push_back(name);
+          if (v.outer && !v.array && !flow_of(*d->body, name).used_unset)
+            own.lastprivates.push_back(name);
         }
         d->directive = std::make_shared<const Directive>(std::move(own));
       }

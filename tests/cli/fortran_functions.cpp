@@ -387,3 +387,67 @@ end subroutine
   CHECK(has(made.err, "[not-proved]"));
   CHECK(has(made.err, "insn[i=0] may write most and insn[i=1] may write it too"));
 }
+
+TEST_CASE("fortran functions: those of ieee_arithmetic") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine count_bad(n, x, k)
+  use, intrinsic :: ieee_arithmetic
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer, intent(out) :: k(4)
+  integer :: i
+  k = 0
+  do i = 1, n
+    if (ieee_is_nan(x(i))) k(1) = k(1) + 1
+    if (.not. ieee_is_finite(x(i))) k(2) = k(2) + 1
+    if (ieee_is_negative(x(i))) k(3) = k(3) + 1
+    if (ieee_is_normal(x(i))) k(4) = k(4) + 1
+  end do
+  if (any(ieee_is_nan(x)) .and. .not. all(ieee_is_finite(x))) k = k + 100
+end subroutine
+subroutine spoil(x, y)
+  use, intrinsic :: ieee_arithmetic, only: ieee_value, nothing => ieee_quiet_nan, &
+    ieee_positive_inf, ieee_negative_inf, ieee_negative_zero
+  real(8), intent(out) :: x(4)
+  real, intent(inout) :: y
+  x(1) = ieee_value(x(1), nothing)
+  x(2) = ieee_value(1.0d0, ieee_positive_inf)
+  x(3) = ieee_value(x(1), ieee_negative_inf)
+  x(4) = ieee_value(x(1), ieee_negative_zero)
+  y = y - ieee_value(y, ieee_positive_inf)
+end subroutine
+subroutine report(x)
+  use, intrinsic :: ieee_arithmetic, only: bad => ieee_is_nan
+  real(8), intent(in) :: x
+  if (bad(x)) print *, 'not a number'
+  if (.not. bad(x)) print *, 'a number', x
+end subroutine
+)");
+  f.write("main.f90", R"(program p
+  real(8) :: x(4), y(3) = [1d0, -2d0, 0d0]
+  real :: z = 3
+  integer :: k(4)
+  call spoil(x, z)
+  print *, x, z
+  call count_bad(4, x, k)
+  print *, k
+  call count_bad(3, y, k)
+  print *, k
+  call report(x(1))
+  call report(y(1))
+end program
+)");
+  same_program(f, {"count_bad", "spoil", "report"});
+
+  f.write("c.f90", R"(subroutine s(x, k)
+  use, intrinsic :: ieee_arithmetic
+  real(8), intent(in) :: x
+  integer, intent(out) :: k
+  k = 0
+  if (ieee_class(x) == ieee_quiet_nan) k = 1
+end subroutine
+)");
+  const Outcome refused = tool("gen c.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("`ieee_class`") != std::string::npos);
+}
