@@ -12,11 +12,16 @@ std::vector<std::string> own_of_threads(const Called& p) {
   std::vector<std::string> out;
   for (const Parameter& a : p.params) {
     const bool result = a.fortran.role == FortranRole::Result;
-    if (!a.is_array || a.intent == Intent::In || a.fortran.text || a.fortran.component) continue;
     const bool per_thread = a.fortran.outer && a.fortran.outer->per_thread;
+    if (per_thread && a.intent != Intent::Out)
+      fail("unsupported", a.at,
+           "`{}`: `{}`, which each thread has for itself, in a routine whose work one of them does "
+           "for all",
+           p.kernel, a.name);
+    if (!a.is_array || a.fortran.text || a.fortran.component) continue;
     const bool number =
         a.shape.empty() && !a.fortran.outer && a.fortran.pointer.empty() && !a.fortran.allocatable;
-    if (!result && !per_thread && !number) continue;
+    if (a.intent == Intent::In || (!result && !per_thread && !number)) continue;
     if (a.fortran.optional)
       fail("unsupported", a.at,
            "`{}`: the optional argument `{}`, which a routine changes whose work threads share",

@@ -97,14 +97,19 @@ void share_privates(const Routine& routine, const Directive& region, Body& body)
       for (const std::string& name : region.privates) {
         // Also where it is set only deeper inside, by loops that may have no iterations.
         if (!changed_in(*d->body).contains(name)) continue;
-        if (!flow_of(*d->body, name).used_unset) own.privates.push_back(name);
+        if (!flow_of(*d->body, name, false, true).used_unset) {
+          own.privates.push_back(name);
+          continue;
+        }
         // Each thread's part of a sum, which goes to the whole one after the loop.
-        else if (const auto v = routine.variables.find(name);
-                 v != routine.variables.end() && own.tag != "simd")
-          if (const std::string op = accumulation(*d->body, name); !op.empty()) {
-            if (own.tag == "g") own.tag = "par";  // groups share none
-            own.reductions.push_back({op, name});
-          }
+        const std::string op =
+            routine.variables.count(name) && own.tag != "simd" ? accumulation(*d->body, name) : "";
+        if (op.empty()) {
+          own.per_thread.push_back(name);
+          continue;
+        }
+        if (own.tag == "g") own.tag = "par";  // groups share none
+        own.reductions.push_back({op, name});
       }
       d->directive = std::make_shared<const Directive>(std::move(own));
     }

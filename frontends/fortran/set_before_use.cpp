@@ -37,9 +37,35 @@ std::size_t mentions(const Body& body, const std::string& name) {
   return n;
 }
 
-ScalarFlow flow_of(const Body& body, const std::string& name, bool set) {
+namespace {
+
+/// Whether a call may change the variable, and its arguments do not read it elsewhere.
+bool may_set(const SubroutineCall& c, const std::string& name) {
+  bool sets = false;
+  for (std::size_t n = 0; n < c.arguments.size(); ++n) {
+    const Expr& a = c.arguments[n];
+    if (!mentions(a, name)) continue;
+    const bool place = a.as<Var>() || a.as<Load>();
+    if (!place || written_name(a) != name) return false;
+    if (const auto* l = a.as<Load>())
+      for (const Expr& i : l->index)
+        if (mentions(i, name)) return false;
+    if (!may_change_argument(c, n)) return false;
+    sets = true;
+  }
+  return sets;
+}
+
+}  // namespace
+
+ScalarFlow flow_of(const Body& body, const std::string& name, bool set, bool promised) {
   const ScalarFlow unset{true, false};
   for (const Statement& s : body) {
+    const auto* call = promised ? std::get_if<SubroutineCall>(&s.what) : nullptr;
+    if (call && may_set(*call, name)) {
+      set = true;
+      continue;
+    }
     bool used = false;
     const auto* a = std::get_if<Assignment>(&s.what);
     expressions(s, [&](const Expr& e) {
@@ -50,11 +76,13 @@ ScalarFlow flow_of(const Body& body, const std::string& name, bool set) {
     if (a) set = set || written_name(a->to) == name;
     if (const auto* d = std::get_if<Do>(&s.what)) {
       set = set || d->variable == name;
-      if (flow_of(*d->body, name, set).used_unset) return unset;
+      const ScalarFlow inside = flow_of(*d->body, name, set, promised);
+      if (inside.used_unset) return unset;
+      set = set || (promised && inside.set);  // it has iterations, then
     } else if (const auto* c = std::get_if<Choice>(&s.what)) {
       bool everywhere = !c->arms.empty() && !c->arms.back().condition;
       for (const Choice::Arm& arm : c->arms) {
-        const ScalarFlow inside = flow_of(*arm.body, name, set);
+        const ScalarFlow inside = flow_of(*arm.body, name, set, promised);
         if (inside.used_unset) return unset;
         everywhere = everywhere && inside.set;
       }

@@ -56,6 +56,8 @@ void settle_teams(const FortranOptions& how, std::vector<Routine>& routines) {
           more = add_team(r, *it->second) || more;
     }
   }
+  for (Routine& r : routines)  // without OpenMP, C would not know the pragma
+    r.home.team.updates = r.home.team.updates && how.openmp.value_or(false);
   for (Routine& r : routines)
     if (how.openmp && r.of_one_thread && !r.home.team.shares && !r.begins_team)
       r.errors.push_back(

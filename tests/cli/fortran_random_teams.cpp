@@ -18,8 +18,6 @@ class TeamWriter : RandomChoice {
   std::string module() {
     std::string out = R"(module team
   integer :: total = 0
-  integer :: own = 3
-  !$omp threadprivate(own)
 contains
 )";
     for (int r = 0; r < kRoutines; ++r) out += routine(r);
@@ -30,7 +28,6 @@ contains
   std::string routine(int number) {
     body_.clear();
     line("t = 2*n + s");
-    if (upto(3) == 0) line("own = own + 1");
     if (upto(3) == 0) {
       line("do i = 1, 3");
       line("  t = t + i");
@@ -43,7 +40,7 @@ contains
       line("!$omp barrier");
       line("t = t + g");
     }
-    line("f = mod(t + own, 1009)");
+    line("f = mod(t, 1009)");
     return fmt::format(R"(  subroutine r{0}(n, x, y, s, f)
     integer, intent(in) :: n
     integer, intent(inout) :: x(n), y(n), s
@@ -145,14 +142,14 @@ program p
   x = [(mod(i*i, 1009), i = 1, n)]
   y = [(mod(i*37, 1009), i = 1, n)]
   s = 5
-  !$omp parallel private(i, f) copyin(own) num_threads(3)
+  !$omp parallel private(i, f) num_threads(3)
   do i = 1, 2
 {1}  end do
   !$omp end parallel
   print *, x
   print *, y
   print *, s, total, fs
-{2}  print *, x, s, own
+{2}  print *, x, s
 end program
 )",
                      kRoutines, calls, alone);

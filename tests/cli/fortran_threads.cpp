@@ -256,7 +256,7 @@ contains
     do i = 1, n
       x(i) = x(i) + twice
     end do
-    !$omp end do nowait
+    !$omp end do
     !$omp do
     do i = 1, n
       x(n + 1 - i) = x(n + 1 - i) - i
@@ -408,4 +408,79 @@ end subroutine
   }
   CHECK(tool("gen k.f90 -fopenmp --kernel own", f.str()).status == 0);
   CHECK(tool("fc --kernel first -- gfortran -c k.f90", f.str()).status == 0);
+}
+
+TEST_CASE(
+    "fortran threads: what each thread has for itself is no input of one that works for all") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine part(n, x)
+  integer, intent(in) :: n
+  integer, intent(inout) :: x(n)
+  common /range/ low, high
+  integer :: low, high, i
+  !$omp threadprivate(/range/)
+  do i = low, high
+    x(i) = x(i) + 1
+  end do
+  !$omp barrier
+end subroutine
+)");
+  const Outcome refused = tool("gen k.f90 -fopenmp --fortran-interface i.f90 -o k.c", f.str());
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(refused.err.find("`high`, which each thread has for itself") != std::string::npos,
+                refused.err);
+}
+
+TEST_CASE("fortran threads: private arrays and a loop's own variable beside calls of other files") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine s(n, x)
+  integer, intent(in) :: n
+  integer, intent(inout) :: x(n)
+  integer :: i, j, p(4), w
+  do i = 1, n
+    x(i) = i
+  end do
+  !$omp parallel private(i, j, p, w)
+  !$omp do
+  do i = 1, n
+    do j = 1, 2
+      call fill(i + j, p(2*j - 1))
+    end do
+    x(i) = x(i) + p(1) + p(2)*p(3) - p(4)
+  end do
+  !$omp do
+  do i = 1, n
+    call fill(x(i), p)
+    x(i) = p(2)
+  end do
+  !$omp end parallel
+  !$omp parallel do private(i, w)
+  do i = 1, n
+    w = 3*i
+    call add(w, x(i))
+  end do
+end subroutine
+)");
+  f.write("main.f90", R"(subroutine fill(i, p)
+  integer, intent(in) :: i
+  integer, intent(out) :: p(2)
+  p = [i, mod(i*i, 101)]
+end subroutine
+subroutine add(w, x)
+  integer, intent(in) :: w
+  integer, intent(inout) :: x
+  x = x + mod(w, 7)
+end subroutine
+program p
+  integer, parameter :: n = 20000
+  integer :: x(n), k
+  do k = 1, 5
+    call s(n, x)
+  end do
+  print *, sum(x), x(::997)
+end program
+)");
+  for (const char* how : {"--target c", "--target openmp"})
+    same_by(f, std::string("--kernel s --directives use ") + how,
+            "gfortran -O1 -fopenmp k.f90 main.f90");
 }
