@@ -143,6 +143,14 @@ const std::vector<ApiFunction> kModuleFunctions{
      {"moonloop.Kernel", "moonloop.Kernel ..."},
      "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
      "blocks leave them."},
+    {"program",
+     {{"options", "moonloop.program.options"}},
+     {"moonloop.Kernel"},
+     "`lp.program{name =, args =, body =, kernels =}` makes a program, as `program` does in kernel "
+     "text.\n"
+     "`body` is kernel text: domains, loops, conditions, statements, calls of `kernels`. What it "
+     "calls becomes part of it, with the loops and storage that steps gave it. Other options are "
+     "those of `lp.make_kernel`."},
     {"transform_callee",
      {{"knl", "moonloop.Kernel"},
       {"name", "string"},
@@ -472,6 +480,16 @@ const std::vector<ApiField> kMakeKernelFields{
     {"seq_dependencies", "boolean?", "each instruction depends on the one before"},
 };
 
+const std::vector<ApiField> kProgramFields = [] {
+  std::vector<ApiField> out = kMakeKernelFields;
+  out.insert(out.begin() + 2, {"body", "string|string[]", "kernel text"});
+  out.insert(out.begin() + 4, {"domains", "string|string[]|nil", "domains that are not in it"});
+  const auto name = std::find_if(
+      out.begin(), out.end(), [](const ApiField& f) { return f.name == std::string_view("name"); });
+  out.insert(name, {"kernels", "moonloop.Kernel[]?", "the kernels that may be called"});
+  return out;
+}();
+
 const std::vector<ApiClass> kClasses{
     {"moonloop", "The module, global as `lp` and by `require \"moonloop\"`.", kModuleFields,
      kModuleFunctions},
@@ -510,6 +528,7 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},
     {"moonloop.parallelism.options", "Options of `lp.parallelism`.", kParallelismOptionsFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
+    {"moonloop.program.options", "Options of `lp.program`.", kProgramFields, {}},
 };
 
 }  // namespace
