@@ -145,7 +145,7 @@ int program_function(lua_State* L, State& s) {
   m.program = true;
   m.name = "program";
   const auto texts = [&](const std::string& name) {
-    if (!lua_isstring(L, -1) && !lua_istable(L, -1))
+    if (lua_type(L, -1) != LUA_TSTRING && !lua_istable(L, -1))
       bad_option(L, 1,
                  fmt::format("option '{}': string or array of strings expected, got {}", name,
                              luaL_typename(L, -1)));
@@ -275,6 +275,8 @@ const luaL_Reg kFunctions[] = {
     {"is_kernel", guarded<is_kernel_function>},
     {"knob", guarded<knob_function>},
     {"load", guarded<load_function>},
+    {"make_copy_kernel", guarded<make_copy_kernel_function>},
+    {"make_einsum", guarded<make_einsum_function>},
     {"make_kernel", guarded<make_kernel_function>},
     {"parallelism", guarded<parallelism_function>},
     {"parse", guarded<parse_function>},
