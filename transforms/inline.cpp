@@ -36,11 +36,12 @@ const Op inline_op{
     .doc = R"(Puts the statements of called kernels in the places of their calls.
 
 The callee's loops, temporaries and ids keep their names, with a number behind where the caller has
-them. Without `steps`, what is put in is the kernel of the source; with it, the callee as `lp.transform_callee`
-left it: its loops, their tags and its storage.
+them. Without `steps`, what is put in is the kernel of the source; with it, the callee as
+`lp.transform_callee` left it: its loops, their tags and its storage.
 
-Refuses tags of the callee that two loops of the result cannot have, such as one axis for both, and a callee whose temporaries have sizes that are computed in the caller, or initial values that
-it changes, and one that has flat subscripts of an argument.)",
+Refuses tags of the callee that two loops of the result cannot have, such as one axis for both, a
+callee whose temporaries have sizes that are computed in the caller, or initial values that it
+changes, and one that has flat subscripts of an argument.)",
     .params = {{.name = "callees",
                 .kind = Kind::Names,
                 .help = "the called kernels; all if absent",
