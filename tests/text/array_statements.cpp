@@ -1,3 +1,4 @@
+#include "core/order/check_kernel.h"
 #include "tests/text/helpers.h"
 
 using namespace moonloop;
@@ -35,6 +36,14 @@ std::string statements(const std::string& lines) {
 std::string error_of(const std::string& line) {
   const std::string all = errors(kHead + line);
   return all.starts_with("3:") ? all.substr(2) : all;
+}
+
+/// The error that completing the kernel gives.
+std::string error_of_types(const std::string& lines) {
+  try {
+    complete(parsed(kHead + lines));
+  } catch (const Error& e) { return e.what(); }
+  return "no error";
 }
 
 }  // namespace
@@ -269,6 +278,9 @@ TEST_CASE("array statements: errors") {
   CHECK(error_of("b = 2*squrt(a[:])") ==
         "7 unknown-function: no function or rule `squrt`, of `a[:]` here; did you mean `sqrt`?");
   CHECK(error_of("s = (n + 1)[2]") == "6 bad-axis: `n + 1` has 0 axes, and 1 subscript");
+  CHECK(error_of("if (a + b)[0] > 1\n  s = 1\nend") == "no error");  // until types are found
+  CHECK(error_of_types("if (a + b)[0] > 1\n  s = 1\nend") ==
+        "only an array's name can be subscripted here, not `a + b`");
   CHECK(error_of("s = (a + b)[1, 2]") == "6 bad-axis: `a + b` has 1 axis, and 2 subscripts");
   CHECK(
       error_of("b[:] = w[-1]*a") ==

@@ -176,6 +176,8 @@ TEST_CASE("errors in statements") {
         "1 bad-assignee: `+=` changes one variable that is there already");
   CHECK(line_errors("a[i], b[i] *= 2") ==
         "1 bad-assignee: `*=` changes one variable that is there already");
+  CHECK(line_errors("a[i][j] = 2") == "1 bad-assignee: `a[i][j]` cannot be assigned to");
+  CHECK(line_errors("(a + b)[1:] = 2") == "1 bad-assignee: `(a + b)[1:]` cannot be assigned to");
   CHECK(line_errors("f(x) -= 2") == "1 bad-assignee: `f(x)` cannot be assigned to");
   CHECK(line_errors("a[i] -=") == "8 syntax: found nothing to assign");
   CHECK(line_errors("a[i] + = 2") == "8 syntax: found `=`, expected an expression");
