@@ -4,6 +4,8 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/value.h"
+#include "transforms/iname_nesting.h"
+#include "transforms/registry.h"
 
 namespace moonloop::cli {
 namespace {
@@ -31,6 +33,17 @@ const Kernel* before_first_step(const FirstSeen& first_seen, const Kernel& resul
   return found ? found : elsewhere;
 }
 
+/// Where loops cannot be nested, there is nothing that the kernel means: it begins with the first
+/// steps that mend that.
+Kernel nesting(Kernel original, const Kernel& result) {
+  for (const Step& s : result.trace) {
+    const Op* op = find_op(s.name);
+    if (!op || loops_nest(original)) break;
+    original = run_op(*op, original, s.positional, s.options, s.at);
+  }
+  return original;
+}
+
 }  // namespace
 
 Loaded load_with_original(const Common& common, bool needed, UsedKnobs* used) {
@@ -49,7 +62,7 @@ Loaded load_with_original(const Common& common, bool needed, UsedKnobs* used) {
   // A script may have put another kernel in the place of the file's: that one is its own original.
   if (kernel.trace.empty()) return {kernel, kernel};
   if (const Kernel* was = before_first_step(first_seen, kernel)) {
-    Kernel original = from_file && is_same(*was, *given) ? *given : *was;
+    Kernel original = nesting(from_file && is_same(*was, *given) ? *given : *was, kernel);
     return {std::move(kernel), std::move(original)};
   }
   if (from_file && given->trace.empty()) return {std::move(kernel), *given};

@@ -4,6 +4,7 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 
 /// Everything that goes wrong ends here: one diagnostic on standard error and an exit status.
 int main(int argc, char** argv) {
@@ -14,6 +15,9 @@ int main(int argc, char** argv) {
   try {
     cli::build_app(app, common, action, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
+    // `check` is about all kernels.
+    const auto used = app.get_subcommands();
+    if (used.empty() || used.front()->get_name() != "check") cli::choose_program(common);
     return action();
   } catch (const CLI::ParseError& e) {
     const bool asked = app.exit(e) == 0;  // for help or the version

@@ -84,7 +84,10 @@ std::vector<std::string> names_of(const std::vector<Kernel>& all) {
 }  // namespace
 
 const Source* read_source(const std::string& path) {
-  if (path == "-") return add_source("<stdin>", read_stream(stdin, "<stdin>"));
+  if (path == "-") {
+    static const Source* const all = add_source("<stdin>", read_stream(stdin, "<stdin>"));
+    return all;
+  }
   std::FILE* f = std::fopen(path.c_str(), "rb");
   if (!f) fail("cannot-read", {}, "cannot read `{}`: {}", path, std::strerror(errno));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> close(f, std::fclose);
@@ -129,8 +132,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   add_pairs(command, "-p,--param", c.params, "value of a scalar argument; repeatable");
   command
       .add_option("--kernel", c.kernels,
-                  "the kernel of the input that is meant; needed if there are several; repeatable "
-                  "for check, fc and gen")
+                  "the kernel of the input that is meant; needed if there are several and the last "
+                  "one is not the only program; repeatable for check, fc and gen")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->expected(1)
@@ -505,6 +508,17 @@ std::vector<Diagnostic> refusals_of_directives(const FortranImport& i) {
       kernels = run_transform_script(t.source, kernels, {}, t.code.c_str());
     return {};
   } catch (const Error& e) { return e.diagnostics(); }
+}
+
+void choose_program(Common& c) {
+  if (!c.kernels.empty() || c.input.empty() || is_fortran(c.input) || c.input.ends_with(".lua"))
+    return;
+  try {
+    if (const auto name = program_of(read_source(c.input))) {
+      c.kernels = {*name};
+      c.is_program = true;
+    }
+  } catch (const Error&) {}  // whoever reads it next reports that
 }
 
 std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all) {

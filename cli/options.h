@@ -26,7 +26,8 @@ struct Common {
   std::vector<std::pair<std::string, std::string>> settings;  // --set
   Knobs::Given knobs;                                         // --knob
   std::vector<std::string> kernels;                           // --kernel; none: all of them
-  int device = -1;                                            // none requested
+  bool is_program = false;  // that one is the input's program, and --kernel named none
+  int device = -1;          // none requested
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
@@ -66,6 +67,10 @@ struct UsedKnobs {
   std::vector<UsedScript> scripts = {};  // all that make or transform the kernels, in order
   std::vector<Kernel> before = {};       // the kernels before them; none where a script makes them
 };
+
+/// Without --kernel, a command about one kernel is about the program of the input, where the last
+/// kernel is the only program.
+void choose_program(Common& c);
 
 /// What scripts may do and see. Used wherever one runs.
 ScriptOptions script_options(const Common& c);

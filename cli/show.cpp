@@ -197,7 +197,12 @@ int show(Common common, const ShowOptions& o) {
     return kDone;
   }
   const Kernel k = load_kernel(common, &used);
-  write_output(o.output, text_of(k, o, used.knobs));
+  const bool as_kernel_text = o.what == "ir" && o.format == "text";
+  const std::string head =
+      common.is_program && as_kernel_text
+          ? fmt::format("# the program of {}; --kernel names another kernel\n", common.input)
+          : "";
+  write_output(o.output, head + text_of(k, o, used.knobs));
   return kDone;
 }
 

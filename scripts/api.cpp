@@ -104,6 +104,29 @@ const std::vector<ApiFunction> kModuleFunctions{
      {"moonloop.Kernel", "moonloop.Kernel ..."},
      "`lp.load(path)` gives the kernels of a file, one result each.\n"
      "The path is relative to the script's folder."},
+    {"make_copy_kernel",
+     {{"new_axes", "string"},
+      {"old_axes?", "string"},
+      {"options?", "moonloop.make_copy_kernel.options"}},
+     {"moonloop.Kernel"},
+     "`lp.make_copy_kernel(new_axes, [old_axes], {options})` makes a kernel that copies an array "
+     "from "
+     "one layout to another.\n"
+     "Layouts are those of `tag_array_axes`, such as `\"N0,N1\"`; without `old_axes`, the last "
+     "axis "
+     "is contiguous. It copies `input` to `output`; `shape` has their extents, `n0`, `n1`, … if "
+     "absent."},
+    {"make_einsum",
+     {{"subscripts", "string"},
+      {"arrays", "string[]"},
+      {"options?", "moonloop.make_einsum.options"}},
+     {"moonloop.Kernel"},
+     "`lp.make_einsum(\"ij,jk->ik\", {\"a\", \"b\"}, {options})` makes a kernel of Einstein's "
+     "sum.\n"
+     "Its parameters are `Ni`, `Nj`, …, and its loops are named by the letters. Of three arrays "
+     "and "
+     "more, two at a time are multiplied, in the order that needs the fewest products where each "
+     "parameter is 1000."},
     {"make_kernel",
      {{"domains", "string|string[]"},
       {"instructions", "string|string[]"},
@@ -143,6 +166,14 @@ const std::vector<ApiFunction> kModuleFunctions{
      {"moonloop.Kernel", "moonloop.Kernel ..."},
      "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
      "blocks leave them."},
+    {"program",
+     {{"options", "moonloop.program.options"}},
+     {"moonloop.Kernel"},
+     "`lp.program{name =, args =, body =, kernels =}` makes a program, as `program` does in kernel "
+     "text.\n"
+     "`body` is kernel text: domains, loops, conditions, statements, calls of `kernels`. What it "
+     "calls becomes part of it, with the loops and storage that steps gave it. Other options are "
+     "those of `lp.make_kernel`."},
     {"transform_callee",
      {{"knl", "moonloop.Kernel"},
       {"name", "string"},
@@ -472,6 +503,27 @@ const std::vector<ApiField> kMakeKernelFields{
     {"seq_dependencies", "boolean?", "each instruction depends on the one before"},
 };
 
+const std::vector<ApiField> kMakeCopyKernelFields{
+    {"name", "string?", "the kernel's name, `copy` if absent"},
+    {"shape", "(string|integer)[]|nil", "extents of the arrays"},
+    {"type", "string?", "type of an element, `float64` if absent"},
+};
+const std::vector<ApiField> kMakeEinsumFields{
+    {"name", "string?", "the kernel's name, `einsum` if absent"},
+    {"out", "string?", "the result's name, `out` if absent"},
+    {"type", "string?", "type of an element, `float64` if absent"},
+};
+
+const std::vector<ApiField> kProgramFields = [] {
+  std::vector<ApiField> out = kMakeKernelFields;
+  out.insert(out.begin() + 2, {"body", "string|string[]", "kernel text"});
+  out.insert(out.begin() + 4, {"domains", "string|string[]|nil", "domains that are not in it"});
+  const auto name = std::find_if(
+      out.begin(), out.end(), [](const ApiField& f) { return f.name == std::string_view("name"); });
+  out.insert(name, {"kernels", "moonloop.Kernel[]?", "the kernels that may be called"});
+  return out;
+}();
+
 const std::vector<ApiClass> kClasses{
     {"moonloop", "The module, global as `lp` and by `require \"moonloop\"`.", kModuleFields,
      kModuleFunctions},
@@ -509,7 +561,13 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.knob.options", "Options of `lp.knob`.", kKnobFields, {}},
     {"moonloop.parallelism.options", "Options of `lp.parallelism`.", kParallelismOptionsFields, {}},
+    {"moonloop.make_copy_kernel.options",
+     "Options of `lp.make_copy_kernel`.",
+     kMakeCopyKernelFields,
+     {}},
+    {"moonloop.make_einsum.options", "Options of `lp.make_einsum`.", kMakeEinsumFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
+    {"moonloop.program.options", "Options of `lp.program`.", kProgramFields, {}},
 };
 
 }  // namespace

@@ -138,6 +138,46 @@ int make_kernel_function(lua_State* L, State& s) {
   return 1;
 }
 
+/// program{name = "f", args = "…", body = "…", kernels = {f, g}}
+int program_function(lua_State* L, State& s) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  MakeKernel m;
+  m.program = true;
+  m.name = "program";
+  const auto texts = [&](const std::string& name) {
+    if (lua_type(L, -1) != LUA_TSTRING && !lua_istable(L, -1))
+      bad_option(L, 1,
+                 fmt::format("option '{}': string or array of strings expected, got {}", name,
+                             luaL_typename(L, -1)));
+    return strings_at(L, lua_gettop(L), whole);
+  };
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    if (lua_type(L, -2) != LUA_TSTRING)
+      bad_option(L, 1, "options go by name, such as {name = \"solve\"}");
+    const std::string name = lua_tostring(L, -2);
+    if (name == "body") {
+      m.instructions = fmt::format("{}", fmt::join(texts(name), "\n"));
+    } else if (name == "domains") {
+      m.domains = texts(name);
+    } else if (name == "kernels") {
+      const auto n = lua_istable(L, -1) ? static_cast<lua_Integer>(lua_rawlen(L, -1)) : 0;
+      for (lua_Integer i = 1; i <= n; ++i, lua_pop(L, 1)) {
+        lua_rawgeti(L, -1, i);
+        if (const Kernel* k = to_kernel(L, -1)) m.kernels.push_back(*k);
+      }
+      if (n == 0 || m.kernels.size() != static_cast<std::size_t>(n))
+        bad_option(L, 1, "option 'kernels': array of kernels expected");
+    } else {
+      read_option(L, 1, name, m);
+    }
+  }
+  if (m.instructions.empty()) bad_option(L, 1, "option 'body' is missing");
+  spend_on(L, s, m.instructions);
+  const State::Pause pause(s);
+  push_kernel(L, moonloop::make_kernel(m, where(L, 0, "program")));
+  return 1;
+}
+
 // ---- The other functions ------------------------------------------------------------------------
 
 int parse_function(lua_State* L, State& s) {
@@ -235,10 +275,13 @@ const luaL_Reg kFunctions[] = {
     {"is_kernel", guarded<is_kernel_function>},
     {"knob", guarded<knob_function>},
     {"load", guarded<load_function>},
+    {"make_copy_kernel", guarded<make_copy_kernel_function>},
+    {"make_einsum", guarded<make_einsum_function>},
     {"make_kernel", guarded<make_kernel_function>},
     {"parallelism", guarded<parallelism_function>},
     {"parse", guarded<parse_function>},
     {"parse_fortran", guarded<parse_fortran_function>},
+    {"program", guarded<program_function>},
     {"transform_callee", guarded<transform_callee_function>},
     {nullptr, nullptr},
 };

@@ -166,6 +166,9 @@ void install_module(lua_State* L, const ScriptOptions& options);
 int fuse_kernels_function(lua_State* L, State& s);
 /// `lp.knob`, see knobs.cpp.
 int knob_function(lua_State* L, State& s);
+/// makers.cpp
+int make_copy_kernel_function(lua_State* L, State& s);
+int make_einsum_function(lua_State* L, State& s);
 /// `lp.callee` and `lp.transform_callee`, see callees.cpp.
 int callee_function(lua_State* L, State& s);
 int transform_callee_function(lua_State* L, State& s);

@@ -1,7 +1,9 @@
 #include "transforms/duplicate_inames.h"
 
+#include "core/order/reference.h"
 #include "core/order/reordered.h"
 #include "core/rewrite/own_loops.h"
+#include "transforms/iname_nesting.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"
@@ -40,12 +42,17 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
   for (std::size_t n = 0; n < inames.size(); ++n)
     pairs.emplace_back(
         inames[n], names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
+  const bool nests = k.reference || loops_nest(k);
   Kernel out = with_own_loops(k, pairs, picked);
   for (const auto& [from, to] : pairs)
     for (const auto& [iname, text] : o.tags)
       if (iname == from)
         if (const auto tag = tag_for(out, to, text)) out.iname_tags[to] = *tag;
-  return reordered(k, std::move(out), o.proof);
+  if (nests) return reordered(k, std::move(out), o.proof);
+  // There was no order yet. Where there is none still, another such step may help.
+  for (InsnPtr& i : out.instructions)
+    i = edit(i, [](Instruction& x) { x.origin_id.clear(), x.origin.clear(); });
+  return loops_nest(out) ? proved(std::move(out)) : out;
 }
 
 extern const Op duplicate_inames_op;
@@ -54,7 +61,9 @@ const Op duplicate_inames_op{
     .doc = R"(Gives some instructions loops of their own over the same values: distributes loops.
 
 The copy of iname i is called after `new_inames`, else i followed by `suffix`, with a number if that
-is taken. `tags` gives the new inames tags, by the names of the old ones.
+is taken. `tags` gives the new inames tags, by the names of the old ones. Where the loops of the kernel
+cannot be nested, its order begins with the step that makes them nest; `get_iname_duplication_options`
+knows such steps.
 
 Refuses inames that no selected instruction uses, names in use, inames whose bounds depend on a
 duplicated one while selected and other instructions share them, and a distribution against a

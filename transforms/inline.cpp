@@ -10,8 +10,8 @@
 
 namespace moonloop {
 
-Kernel inline_kernels(const Kernel& k, const std::vector<std::string>& callees,
-                      const Match& within) {
+Kernel inline_kernels(const Kernel& k, const std::vector<std::string>& callees, const Match& within,
+                      bool steps) {
   const auto picked = [&](const Instruction& i) {
     return called_kernel(k, i) && within(k, i) &&
            (callees.empty() ||
@@ -27,7 +27,7 @@ Kernel inline_kernels(const Kernel& k, const std::vector<std::string>& callees,
   if (std::none_of(k.instructions.begin(), k.instructions.end(),
                    [&](const InsnPtr& i) { return picked(*i); }))
     refuse("no-match", k.at, "no selected instruction of `{}` calls a kernel", k.name);
-  return proved(inline_calls(complete(k), picked));
+  return proved(inline_calls(complete(k), picked, steps));
 }
 
 extern const Op inline_op;
@@ -36,15 +36,21 @@ const Op inline_op{
     .doc = R"(Puts the statements of called kernels in the places of their calls.
 
 The callee's loops, temporaries and ids keep their names, with a number behind where the caller has
-them. Steps that were done to the callee do not come along: what is put in is the kernel of the source.
+them. Without `steps`, what is put in is the kernel of the source; with it, the callee as
+`lp.transform_callee` left it: its loops, their tags and its storage.
 
-Refuses a callee whose temporaries have sizes that are computed in the caller, or initial values that
-it changes, and one that has flat subscripts of an argument.)",
+Refuses tags of the callee that two loops of the result cannot have, such as one axis for both, a
+callee whose temporaries have sizes that are computed in the caller, or initial values that it
+changes, and one that has flat subscripts of an argument.)",
     .params = {{.name = "callees",
                 .kind = Kind::Names,
                 .help = "the called kernels; all if absent",
                 .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "the calls; all if absent"}},
+               {.name = "within", .kind = Kind::Match, .help = "the calls; all if absent"},
+               {.name = "steps",
+                .kind = Kind::Bool,
+                .help = "the callee's steps come along",
+                .fallback = "false"}},
     .example_kernel = R"(kernel rows(n: int32, a: float64[n, n], b: float64[n, n])
 domain {[j]: 0 <= j < n}
 call scale(n, a[j, :], b[j, :])
@@ -56,7 +62,8 @@ y[i] = 2*x[i]
     .example = R"(knl = lp.inline(knl, "scale"))",
     .run =
         [](const Kernel& k, const Args& a) {
-          return inline_kernels(k, a.names("callees"), Match::parse(a.str("within"), a.at()));
+          return inline_kernels(k, a.names("callees"), Match::parse(a.str("within"), a.at()),
+                                a.boolean("steps"));
         },
     .query = {},
 };

@@ -233,20 +233,14 @@ class Printer {
           ComplexLit im{0, x.im, x.type};
           return nary(Nary{NaryOp::Add, {Expr(FloatLit{x.re, part}), Expr(im)}});
         },
-        [&](const BoolLit& x) {
-          return Text{x.value ? "True" : "False", kAtom};
-        },
-        [&](const Var& x) {
-          return Text{tagged(x.name, x.tag.str()), kAtom};
-        },
+        [&](const BoolLit& x) { return Text{x.value ? "True" : "False", kAtom}; },
+        [&](const Var& x) { return Text{tagged(x.name, x.tag.str()), kAtom}; },
         [&](const Load& x) {
           std::string index = x.index.empty() ? "()" : list(x.index);
           if (x.linear) index = "[" + index + "]";
           return Text{tagged(x.array, x.tag.str()) + "[" + index + "]", kAtom};
         },
-        [&](const Field& x) {
-          return Text{at_least(x.base, kAtom) + "." + x.name, kAtom};
-        },
+        [&](const Field& x) { return Text{at_least(x.base, kAtom) + "." + x.name, kAtom}; },
         [&](const Unary& x) { return unary(x); }, [&](const Binary& x) { return binary(x); },
         [&](const Nary& x) { return nary(x); },
         [&](const Compare& x) {
@@ -265,21 +259,21 @@ class Printer {
                         kAtom};
           if (x.name == "@" && x.args.size() == 2)
             return Text{at_least(x.args[0], kMul) + " @ " + at_least(x.args[1], kUnary), kMul};
+          if (x.name == "[]")
+            return Text{
+                at_least(x.args[0], kAtom) + "[" + list({x.args.begin() + 1, x.args.end()}) + "]",
+                kAtom};
           if (x.name.back() == '=')  // of a function of arrays
             return Text{x.args.size() == 1 ? x.name + at_least(x.args[0], kTernary)
                                            : x.name + "(" + list(x.args) + ")",
                         kTernary};
           return Text{tagged(x.name, x.tag.str()) + "(" + list(x.args) + ")", kAtom};
         },
-        [&](const Reduce& x) {
-          return Text{reduce(x), kAtom};
-        },
+        [&](const Reduce& x) { return Text{reduce(x), kAtom}; },
         [&](const Cast& x) {
           return Text{fmt::format("cast({}, {})", x.type.str(), at_least(x.arg, kTernary)), kAtom};
         },
-        [&](const Slice& x) {
-          return Text{slice(x), kTernary};
-        },
+        [&](const Slice& x) { return Text{slice(x), kTernary}; },
         [&](const SubArray& x) {
           return Text{fmt::format("[{}]: {}", fmt::join(x.inames, ", "), at_least(x.load, kAtom)),
                       kTernary};

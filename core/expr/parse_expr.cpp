@@ -24,6 +24,13 @@ Token TokenStream::next() {
   return t;
 }
 
+Token TokenStream::remove(std::size_t ahead) {
+  const auto at = tokens_.begin() + static_cast<std::ptrdiff_t>(i_ + ahead);
+  Token t = *at;
+  tokens_.erase(at);
+  return t;
+}
+
 bool TokenStream::at(std::string_view text, std::size_t ahead) const {
   const Token& t = peek(ahead);
   return (t.kind == Tok::Punct || t.kind == Tok::Name) && t.text == text;
@@ -299,15 +306,25 @@ class Parser {
 
   Part postfix() {
     Part e = primary();
-    while (in_.at(".")) {
-      in_.next();
-      const Token name = in_.expect_name("the name of a field after `.`");
-      e = made(Field{e.e, name.text}, join(e.e.at(), name.at), e.height);
+    for (;;) {
+      if (in_.accept(".")) {
+        const Token name = in_.expect_name("the name of a field after `.`");
+        e = made(Field{e.e, name.text}, join(e.e.at(), name.at), e.height);
+      } else if (in_.at("[") && is_array_value(e.e)) {  // `(a + b)[1:]`, a function of arrays
+        in_.next();
+        Exprs args{e.e};
+        int height = e.height;
+        const Span last = subscripts(args, height, to_string(e.e));
+        e = made(Call{"[]", std::move(args), {}}, join(e.e.at(), last), height);
+      } else {
+        return e;
+      }
     }
-    if (in_.at("[") && !e.e.as<IntLit>())
-      fail("syntax", in_.peek().at, "only an array's name can be subscripted, not `{}`",
-           to_string(e.e));
-    return e;
+  }
+
+  /// Whether an array may be the value: not that of a number, nor a part of the grammar around.
+  static bool is_array_value(const Expr& e) {
+    return !(e.as<IntLit>() || e.as<FloatLit>() || e.as<BoolLit>() || e.as<ComplexLit>());
   }
 
   Part primary() {
@@ -422,19 +439,26 @@ class Parser {
       in_.next();
       in_.next();
     } else {
-      const bool paren = in_.at("(") && whole_index_in_parens();
-      if (paren) in_.next();
-      for (;;) {
-        Part e = slice_or_expr();
-        height = std::max(height, e.height);
-        index.push_back(e.e);
-        if (!in_.accept(",")) break;
-        if (in_.at("]")) break;  // a trailing comma
-      }
-      if (paren) in_.expect(")", "to close the subscript");
+      const Span last = subscripts(index, height, array.text);
+      return made(Load{array.text, std::move(index), tag, false}, join(array.at, last), height);
     }
     const Token last = in_.expect("]", fmt::format("to close the subscript of `{}`", array.text));
     return made(Load{array.text, std::move(index), tag, false}, join(array.at, last.at), height);
+  }
+
+  /// Behind `[`, up to the `]`, whose place is returned.
+  Span subscripts(Exprs& index, int& height, const std::string& of) {
+    const bool paren = in_.at("(") && whole_index_in_parens();
+    if (paren) in_.next();
+    for (;;) {
+      Part e = slice_or_expr();
+      height = std::max(height, e.height);
+      index.push_back(e.e);
+      if (!in_.accept(",")) break;
+      if (in_.at("]")) break;  // a trailing comma
+    }
+    if (paren) in_.expect(")", "to close the subscript");
+    return in_.expect("]", fmt::format("to close the subscript of `{}`", of)).at;
   }
 
   /// At `(` of `a[(i, j)]`: the parenthesis ends at the `]` and has a comma at its top level.
@@ -705,6 +729,20 @@ class Parser {
 }  // namespace
 
 Expr parse_expr(TokenStream& in) { return Parser(in).ternary().e; }
+
+std::optional<Expr> operated(const Token& op, const Expr& a, const Expr& b) {
+  using K = Operator::Kind;
+  const Span at = join(a.at(), b.at());
+  if (op.kind == Tok::Punct && op.text == "**") return Expr(Binary{BinaryOp::Pow, a, b}, at);
+  const std::optional<Operator> o = operator_at(op);
+  if (!o || op.kind == Tok::Name) return std::nullopt;
+  if (o->kind == K::Minus)
+    return Expr(Nary{NaryOp::Add, {a, Expr(Unary{UnaryOp::Sub, b}, at)}}, at);
+  if (o->kind == K::Nary) return Expr(Nary{o->nary, {a, b}}, at);
+  if (o->kind == K::Binary) return Expr(Binary{o->binary, a, b}, at);
+  if (o->kind == K::Product) return Expr(Call{"@", {a, b}, {}}, at);
+  return std::nullopt;
+}
 
 Expr parse_expression(const std::string& text, const Span& at) {
   const Source* source = add_source("<expression>", text);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ class TokenStream {
   bool accept(std::string_view punct_or_name);
   Token expect(std::string_view punct_or_name, std::string_view where);  // fails `syntax`
   Token expect_name(std::string_view what);
+  /// Takes out the token that is `ahead`.
+  Token remove(std::size_t ahead);
   bool done() const { return peek().kind == Tok::End; }
   std::size_t position() const { return i_; }
   void rewind(std::size_t position) { i_ = position; }
@@ -31,6 +34,10 @@ class TokenStream {
 /// Parses one expression and leaves the cursor after it. Nesting beyond 200 levels fails
 /// `too-deep`; other errors are `syntax`. A Call of a reduction name becomes a Reduce.
 Expr parse_expr(TokenStream& in);
+
+/// `a + b` for the operator `+`, and so on; nothing for what is no operator of two values, and for
+/// comparisons and `and`, `or`.
+std::optional<Expr> operated(const Token& op, const Expr& a, const Expr& b);
 
 /// The whole of `text` as one expression; spans point into `text`, notes at `at`.
 Expr parse_expression(const std::string& text, const Span& at = {});

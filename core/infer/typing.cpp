@@ -198,6 +198,9 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
          "it may change "
          "on the left",
          x.name, x.name);
+  if (x.name == "[]")
+    fail("syntax", e.at(), "only an array's name can be subscripted here, not `{}`",
+         to_string(x.args[0]));
   const FnInfo* f = find_function(x.name);
   if (!f && (x.name.starts_with("philox") || x.name.starts_with("threefry")))
     fail("unsupported", e.at(),
@@ -386,9 +389,7 @@ std::optional<Computation> Typer::computation(const Expr& e,
         const Sides s = *sides(e, x);
         return Computation{{s.left, s.right}, t};
       },
-      [&](const Select& x) -> R {
-        return Computation{{type(x.cond)->type, t, t}, t};
-      },
+      [&](const Select& x) -> R { return Computation{{type(x.cond)->type, t, t}, t}; },
       [&](const Call& x) -> R {
         const FnInfo* f = find_function(x.name);
         if (!f) return Computation{{}, t};  // a rule, `if`, `indexof`
@@ -406,9 +407,7 @@ std::optional<Computation> Typer::computation(const Expr& e,
         const bool truth = x.op == ReduceOp::Any || x.op == ReduceOp::All;
         return Computation{{truth ? type(x.args[0])->type : t}, t};
       },
-      [&](const Cast& x) -> R {
-        return Computation{{x.type}, t};
-      },
+      [&](const Cast& x) -> R { return Computation{{x.type}, t}; },
       [&](const Slice& x) { return none(x); }, [&](const SubArray& x) { return none(x); }});
 }
 

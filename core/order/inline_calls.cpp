@@ -11,6 +11,7 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/flat_subscripts.h"
+#include "core/order/check_kernel.h"
 #include "core/order/reference.h"
 #include "core/sets/named_sets.h"
 
@@ -22,7 +23,7 @@ using NewNames = std::map<std::string, std::string>;
 /// Puts the bodies of callees into one kernel.
 class Inliner {
  public:
-  explicit Inliner(Kernel k) : k_(std::move(k)) {
+  Inliner(Kernel k, bool with_steps) : k_(std::move(k)), with_steps_(with_steps) {
     for (std::string n : k_.all_names()) taken_.insert(std::move(n));
     for (const InsnPtr& i : k_.instructions) ids_.insert(i->id);
   }
@@ -69,7 +70,7 @@ class Inliner {
 
   void call(const Instruction& insn) {
     const Call& c = *external_call(k_, insn);
-    const WithoutRules expanded(*k_.callees.at(c.name)->meaning);
+    const WithoutRules expanded(body_of(c.name));
     Site s;
     s.insn = &insn;
     s.callee = &*expanded;
@@ -85,6 +86,15 @@ class Inliner {
     loops(s);
     temporaries(s);
     statements(s);
+  }
+
+  /// The kernel that is put in; it lives as long as this.
+  const Kernel& body_of(const std::string& name) {
+    const CalledKernel& called = *k_.callees.at(name);
+    if (!with_steps_ || !called.code) return *called.meaning;
+    const auto [it, fresh] = bodies_.try_emplace(called.code.get());
+    if (fresh) it->second = complete(rebase(proved(*called.code)));
+    return it->second;
   }
 
   /// Conditions of the call that the callee may change are saved ahead.
@@ -437,6 +447,8 @@ class Inliner {
   }
 
   Kernel k_;
+  bool with_steps_;
+  std::map<const Kernel*, Kernel> bodies_;  // of callees with their steps
   std::unordered_set<std::string> taken_, ids_;
   std::unordered_map<std::string, int> next_, next_id_;
   std::unordered_map<std::string, std::vector<std::string>> ends_;  // by call
@@ -444,8 +456,9 @@ class Inliner {
 
 }  // namespace
 
-Kernel inline_calls(const Kernel& k, const std::function<bool(const Instruction&)>& which) {
-  return Inliner(rebase(k)).run(which);
+Kernel inline_calls(const Kernel& k, const std::function<bool(const Instruction&)>& which,
+                    bool with_steps) {
+  return Inliner(rebase(k), with_steps).run(which);
 }
 
 Kernel inline_all_calls(Kernel k) {

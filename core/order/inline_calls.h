@@ -14,7 +14,11 @@ namespace moonloop {
 /// Fails `unsupported` for what has no place in the caller: initial values that the callee changes,
 /// flat subscripts of arguments, sizes of temporaries that are computed in the kernel. Cost: linear
 /// in the bodies, and isl once for each loop and each size of a temporary.
-Kernel inline_calls(const Kernel& k, const std::function<bool(const Instruction&)>& which);
+///
+/// `with_steps`: of a callee that steps were done to, the loops and the storage that these gave it,
+/// which are its order then.
+Kernel inline_calls(const Kernel& k, const std::function<bool(const Instruction&)>& which,
+                    bool with_steps = false);
 
 /// Without any calls of kernels, those in callees too.
 Kernel inline_all_calls(Kernel k);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
 #include "core/infer/typing.h"
 #include "core/model/affine.h"
 #include "core/model/free_names.h"
@@ -102,13 +103,21 @@ class Expansion : public ArrayContext {
 
   void run() {
     std::vector<bool> all;
-    for (const Statement& s : t_.statements) all.push_back(of_arrays(s));
-    if (std::find(all.begin(), all.end(), true) == all.end()) return;
+    for (const Statement& s : t_.statements) {
+      errors_.guard([&] { refuse_unknown_functions(s); });
+      all.push_back(of_arrays(s));
+    }
+    count_in_others();
+    if (std::find(all.begin(), all.end(), true) == all.end()) {
+      for (Statement& s : t_.statements) count_from_end(s);
+      return;
+    }
     std::vector<std::size_t> begins;  // of what each statement becomes
     for (std::size_t n = 0; n < t_.statements.size(); ++n) {
       Statement& s = t_.statements[n];
       begins.push_back(out_.size());
       if (!all[n] && !of_arrays(s)) {  // of arrays that statements before have made
+        count_from_end(s);
         if (!s.lhs.empty()) note_loops(s, other_loops(s));
         out_.push_back({std::move(s), {}, false});
         continue;
@@ -179,6 +188,46 @@ class Expansion : public ArrayContext {
     bool declares = false;
     std::optional<Type> type;
   };
+
+  /// Subscripts below 0 in a statement on elements.
+  void count_from_end(Statement& s) const {
+    if (!t_.from_end) return;
+    for (Assignee& a : s.lhs) a.e = values_.counted(a.e, false);
+    if (s.rhs) s.rhs = values_.counted(s.rhs, false);
+    if (s.written_options)
+      for (Expr& p : s.written_options->predicates) p = values_.counted(p, false);
+  }
+  /// The same in conditions and rules.
+  void count_in_others() const {
+    if (!t_.from_end) return;
+    for (Chain& c : t_.chains)
+      for (Expr& e : c.conditions) e = values_.counted(e, false);
+    const auto hides = [&](const std::string& parameter) { return is_array(parameter); };
+    for (Rule& r : t_.rules)
+      if (std::none_of(r.params.begin(), r.params.end(), hides))
+        r.body = values_.counted(r.body, false);
+  }
+
+  /// A function that nobody knows cannot be one of arrays.
+  void refuse_unknown_functions(const Statement& s) const {
+    if (s.kind != InsnKind::Assign || !s.rhs) return;  // a call gives and takes parts of arrays
+    const std::function<void(const Expr&)> look = [&](const Expr& e) {
+      const auto* c = e.as<Call>();
+      if (c && !find_function(c->name) && !rule(c->name) && !is_external(c->name) &&
+          !is_array_function(c->name) && !is_known_elsewhere(*c))
+        for (const Expr& a : c->args)
+          if (has_array_parts(a, *this))
+            fail("unknown-function", e.at(), "no function or rule `{}`, of `{}` here{}", c->name,
+                 to_string(a), did_you_mean(c->name, function_names()));
+      for_each_child(e, look);
+    };
+    look(s.rhs);
+  }
+  /// Forms that only calls of external functions have, which are looked at later.
+  static bool is_known_elsewhere(const Call& c) {
+    return c.name == "address" || c.name == "knows" || c.name == "length" || c.name == "indexof" ||
+           c.name.back() == '=';
+  }
 
   bool of_arrays(const Statement& s) const {
     if (s.calls_kernel || s.lhs.size() != 1 || !s.rhs) return false;
@@ -323,6 +372,12 @@ class Expansion : public ArrayContext {
     values_.scope().clear();
     const Span at = made.statement.at;
     made.statement.lhs.clear();
+    // `argmin` gives the value that it finds, too.
+    if (const auto* r = made.statement.rhs.as<Reduce>(); r && arity(r->op) == 2) {
+      const std::string found = fresh(target.name + "_value");
+      made.statement.lhs.push_back(
+          {position.empty() ? var(found, at) : load(found, position, at), true, {}, at});
+    }
     made.statement.lhs.push_back({std::move(lhs), target.declares, target.type, at});
     add(std::move(made));
   }

@@ -32,6 +32,21 @@ std::string assumption(const Expr& a, const Expr& b) {
                      text.substr(begin, text.rfind(" }") - begin));
 }
 
+/// A subscript: numbers below 0 count from the end of an axis, whose length is null if unknown.
+Expr from_end(const Expr& index, const Expr& length, const std::string& array, std::size_t axis) {
+  const std::optional<std::int64_t> n = as_int(index);
+  if (!n || *n >= 0) return index;
+  if (!length)
+    throw Error(Diagnostic{
+        "unknown-shape",
+        fmt::format("`{}` counts from the end of axis {} of `{}`, whose length is not declared", *n,
+                    axis, array),
+        {index.at(), {}},
+        {},
+        fmt::format("declare the shape of `{}`", array)});
+  return index_add({length, lit(*n)});
+}
+
 /// The axes that `axis=` names, of `rank`.
 std::set<std::size_t> axes_of(const Expr& axis, std::size_t rank) {
   std::set<std::size_t> out;
@@ -67,7 +82,8 @@ bool takes_array(const Rule& r, std::size_t parameter, const ArrayContext& conte
 }  // namespace
 
 bool is_array_function(const std::string& name) {
-  return name == "@" || name == "where" || name == "einsum" || parse_reduce_op(name).has_value();
+  return name == "@" || name == "[]" || name == "where" || name == "einsum" ||
+         parse_reduce_op(name).has_value();
 }
 
 Expr simplified(const Expr& e) {
@@ -181,14 +197,12 @@ ArrayValues::Section ArrayValues::section(const Slice& s, const Expr& length,
           fmt::format("declare the shape of `{}`, or say where the slice begins and ends", array)});
     return length;
   };
-  // Numbers below 0 count from the end.
-  const auto from_end = [&](const Expr& e) {
-    const std::optional<std::int64_t> n = as_int(e);
-    return n && *n < 0 ? index_add({known(), lit(*n)}) : e;
+  const auto place = [&](const Expr& e) {
+    return as_int(e).value_or(0) < 0 ? index_add({known(), e}) : e;
   };
   const bool up = out.step > 0;
-  out.start = s.start ? from_end(s.start) : up ? lit(0) : index_sub(known(), lit(1));
-  const Expr stop = s.stop ? from_end(s.stop) : up ? known() : lit(-1);
+  out.start = s.start ? place(s.start) : up ? lit(0) : index_sub(known(), lit(1));
+  const Expr stop = s.stop ? place(s.stop) : up ? known() : lit(-1);
   const Expr distance = up ? index_sub(stop, out.start) : index_sub(out.start, stop);
   const std::int64_t width = up ? out.step : -out.step;
   out.length = simplified(
@@ -202,6 +216,16 @@ ArrayValues::Section ArrayValues::section(const Slice& s, const Expr& length,
 
 /// `a[1:n, j, None, p[:]]`.
 ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
+  const auto element = [like = l, at](Exprs index) {
+    Load x = like;
+    x.index = std::move(index);
+    return Expr(std::move(x), at);
+  };
+  return selected(l.index, l.linear ? nullptr : context_.shape_of(l.array), l.array, element);
+}
+
+ArrayValue ArrayValues::selected(const Exprs& indices, const Exprs* declared,
+                                 const std::string& name, std::function<Expr(Exprs)> make) {
   struct Axis {
     Expr scalar;            // a subscript without axes, or
     Section slice;          // a slice, or
@@ -209,12 +233,11 @@ ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
     bool fresh = false;     // or a new axis
     std::size_t first = 0;  // of the value's axes
   };
-  const Exprs* declared = context_.shape_of(l.array);
   std::vector<Axis> axes;
   ArrayValue out;
   std::size_t number = 0;
   const Expr* list = nullptr;
-  for (const Expr& index : l.index) {
+  for (const Expr& index : indices) {
     Axis a;
     a.first = out.shape.size();
     if (is_new_axis(index)) {
@@ -225,14 +248,14 @@ ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
     }
     const Expr length = declared && number < declared->size() ? (*declared)[number] : Expr();
     if (const Slice* s = index.as<Slice>()) {
-      a.slice = section(*s, length, l.array, number, index.at());
+      a.slice = section(*s, length, name, number, index.at());
       out.shape.push_back(a.slice.length);
     } else {
       a.gathered = of(index);
       if (a.gathered.shape.empty()) {
-        a.scalar = a.gathered.at({});
+        a.scalar = from_end(a.gathered.at({}), length, name, number);
       } else if (list) {
-        fail("unsupported", index.at(), "two subscripts of `{}` are arrays, this and `{}`", l.array,
+        fail("unsupported", index.at(), "two subscripts of `{}` are arrays, this and `{}`", name,
              to_string(*list));
       } else {
         list = &index;
@@ -243,7 +266,7 @@ ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
     axes.push_back(std::move(a));
   }
   // Axes that are not written are whole.
-  if (declared && !l.linear)
+  if (declared)
     for (; number < declared->size(); ++number) {
       Axis a;
       a.first = out.shape.size();
@@ -251,30 +274,58 @@ ArrayValue ArrayValues::part_of(const Load& l, const Span& at) {
       out.shape.push_back((*declared)[number]);
       axes.push_back(std::move(a));
     }
-  const Load like = l;
-  out.at = [axes, like, at](const Exprs& position) {
-    Load x = like;
-    x.index.clear();
+  out.at = [axes, make = std::move(make)](const Exprs& position) {
+    Exprs own;
     for (const Axis& a : axes) {
       if (a.fresh) continue;
       if (a.scalar) {
-        x.index.push_back(a.scalar);
+        own.push_back(a.scalar);
       } else if (a.slice.start) {
-        x.index.push_back(simplified(
+        own.push_back(simplified(
             index_add({a.slice.start, index_mul(lit(a.slice.step), position[a.first])})));
       } else {
         const auto begin = position.begin() + static_cast<std::ptrdiff_t>(a.first);
-        x.index.push_back(
+        own.push_back(
             a.gathered.at({begin, begin + static_cast<std::ptrdiff_t>(a.gathered.shape.size())}));
       }
     }
-    return Expr(std::move(x), at);
+    return make(std::move(own));
   };
   return out;
 }
 
+ArrayValue ArrayValues::subscripted(const Call& c, const Span& at) {
+  const ArrayValue base = of(c.args[0]);
+  const Exprs index(c.args.begin() + 1, c.args.end());
+  const auto used = static_cast<std::size_t>(
+      std::count_if(index.begin(), index.end(), [](const Expr& i) { return !is_new_axis(i); }));
+  if (used > base.shape.size())
+    fail("bad-axis", at, "`{}` has {} ax{}s, and {} subscript{}", to_string(c.args[0]),
+         base.shape.size(), base.shape.size() == 1 ? "i" : "e", used, used == 1 ? "" : "s");
+  return selected(index, &base.shape, to_string(c.args[0]),
+                  [base](const Exprs& position) { return spread(base, position); });
+}
+
+Expr ArrayValues::counted(const Expr& e, bool strict) const {
+  return rewrite(e, [&](const Expr& x) {
+    const auto* l = x.as<Load>();
+    if (!l || l->linear) return x;
+    const auto below = [](const Expr& i) { return as_int(i).value_or(0) < 0; };
+    if (std::none_of(l->index.begin(), l->index.end(), below)) return x;
+    const Exprs* shape = context_.shape_of(l->array);
+    if (!shape && !strict) return x;
+    Load out = *l;
+    for (std::size_t n = 0; n < out.index.size(); ++n)
+      out.index[n] =
+          from_end(out.index[n], shape && n < shape->size() ? (*shape)[n] : Expr(), l->array, n);
+    return Expr(std::move(out), x.at());
+  });
+}
+
 ArrayValue ArrayValues::of(const Expr& e) {
-  const auto plain = [&] { return ArrayValue{{}, [e](const Exprs&) { return e; }}; };
+  const auto plain = [&] {
+    return ArrayValue{{}, [own = counted(e, true)](const Exprs&) { return own; }};
+  };
   // The node again with other parts in the place of its children.
   const auto each_child = [&] {
     Exprs parts;
@@ -350,16 +401,14 @@ ArrayValue ArrayValues::called(const Call& c, const Expr& e) {
                          !(c.args[1].as<Call>() && c.args[1].as<Call>()->name.back() == '=');
   if (const auto op = parse_reduce_op(c.name); op && !of_values) return reduced(*op, c, e.at());
   if (c.name == "@") return product(c, e.at());
+  if (c.name == "[]") return subscripted(c, e.at());
   if (c.name == "einsum") return einsum(c, e.at());
   if (c.name == "where") {
     if (c.args.size() != 3)
       fail("wrong-arg-count", e.at(), "`where(condition, yes, no)` takes 3 arguments, got {}",
            c.args.size());
     return elementwise(
-        c.args,
-        [at = e.at()](Exprs now) {
-          return Expr(Select{now[0], now[1], now[2]}, at);
-        },
+        c.args, [at = e.at()](Exprs now) { return Expr(Select{now[0], now[1], now[2]}, at); },
         e.at());
   }
   return elementwise(
@@ -374,16 +423,16 @@ ArrayValue ArrayValues::called(const Call& c, const Expr& e) {
 
 // ---- Reductions and products.
 
-ArrayValue ArrayValues::computed_once(ArrayValue v, const Span& at) {
+ArrayValue ArrayValues::computed_once(ArrayValue v, const Span& at, bool always) {
   auto kept = std::make_shared<std::string>();
   ArrayValue out;
   out.shape = v.shape;
-  out.at = [this, v = std::move(v), kept, at](const Exprs& position) {
+  out.at = [this, v = std::move(v), kept, at, always](const Exprs& position) {
     std::set<std::string> used;
     for (const Expr& p : position) collect_vars(p, used);
     const bool each_once = std::all_of(scope_.begin(), scope_.end(),
                                        [&](const std::string& i) { return used.contains(i); });
-    if (kept->empty() && each_once) return v.at(position);
+    if (kept->empty() && each_once && !always) return v.at(position);
     // Axes of length 1 are not kept.
     ArrayValue stored;
     Exprs own;
@@ -402,7 +451,8 @@ ArrayValue ArrayValues::computed_once(ArrayValue v, const Span& at) {
 }
 
 ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
-  if (arity(op) != 1)
+  const bool finds_place = op == ReduceOp::ArgMin || op == ReduceOp::ArgMax;
+  if (arity(op) != 1 && !finds_place)
     fail("unsupported", at, "`{}` of an array; write `{}(i, a[i], i)` over an iname", c.name,
          c.name);
   if (c.args.empty()) fail("wrong-arg-count", at, "`{}` takes an array", c.name);
@@ -428,6 +478,8 @@ ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
          to_string(c.args[0]), c.name);
   if (!named)
     for (std::size_t a = 0; a < v.shape.size(); ++a) axes.insert(a);
+  if (finds_place && named && axes.size() != 1)
+    fail("bad-axis", at, "`{}` is taken over one axis, or over all without `axis=`", c.name);
   if (axes.empty()) return v;
   ArrayValue out;
   for (std::size_t a = 0; a < v.shape.size(); ++a) {
@@ -436,8 +488,9 @@ ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
     else if (keep)
       out.shape.push_back(lit(1));
   }
-  out.at = [this, v, axes, keep, op, at](const Exprs& position) {
+  out.at = [this, v, axes, keep, op, at, finds_place](const Exprs& position) {
     Exprs all;
+    Expr place = lit(0);  // of the element, in C order
     std::vector<std::string> inames;
     std::size_t next = 0;
     for (std::size_t a = 0; a < v.shape.size(); ++a) {
@@ -448,13 +501,16 @@ ArrayValue ArrayValues::reduced(ReduceOp op, const Call& c, const Span& at) {
       if (keep) ++next;
       inames.push_back(context_.add_loop("r", lit(0), v.shape[a], at));
       all.push_back(var(inames.back()));
+      place = index_add({index_mul(v.shape[a], place), all.back()});
     }
     scope_.insert(scope_.end(), inames.begin(), inames.end());
-    Expr body = v.at(all);
+    Exprs values{v.at(all)};
     scope_.resize(scope_.size() - inames.size());
-    return Expr(Reduce{op, std::move(inames), {std::move(body)}, false}, at);
+    if (finds_place) values.push_back(std::move(place));
+    return Expr(Reduce{op, std::move(inames), std::move(values), false}, at);
   };
-  return computed_once(std::move(out), at);
+  // A reduction with two results is a statement of its own.
+  return computed_once(std::move(out), at, finds_place);
 }
 
 ArrayValue ArrayValues::contraction(std::vector<ArrayValue> values, std::vector<std::string> labels,

@@ -43,6 +43,9 @@ class ArrayValues {
 
   /// Errors: `shape-mismatch`, `unknown-shape`, `bad-slice`, `bad-axis`, `bad-einsum`.
   ArrayValue of(const Expr& e);
+  /// `e`, without axes: numbers below 0 as subscripts count from the end. Where the length of the
+  /// axis is not known, that is an error if `strict`; else it stays.
+  Expr counted(const Expr& e, bool strict) const;
   /// One axis of a part of an array: its subscripts are `start + step*position`.
   struct Section {
     Expr start, length;
@@ -63,15 +66,21 @@ class ArrayValues {
  private:
   ArrayValue elementwise(const Exprs& parts, std::function<Expr(Exprs)> make, const Span& at);
   ArrayValue part_of(const Load& l, const Span& at);
+  /// The part that `index` selects of what has the lengths `declared` along its axes, null where
+  /// these are not known; `make` gives its element at subscripts.
+  ArrayValue selected(const Exprs& index, const Exprs* declared, const std::string& name,
+                      std::function<Expr(Exprs)> make);
   ArrayValue called(const Call& c, const Expr& e);
   ArrayValue reduced(ReduceOp op, const Call& c, const Span& at);
+  /// `(a + b)[1:]`
+  ArrayValue subscripted(const Call& c, const Span& at);
   ArrayValue product(const Call& c, const Span& at);
   ArrayValue einsum(const Call& c, const Span& at);
   /// A sum of products: `labels` of each value's axes, and of the result's.
   ArrayValue contraction(std::vector<ArrayValue> values, std::vector<std::string> labels,
                          std::string result, const Span& at);
-  /// A value that `make` computes by reductions, which is kept where it would be computed again.
-  ArrayValue computed_once(ArrayValue v, const Span& at);
+  /// A value that reductions compute, which is kept where it would be computed again, or `always`.
+  ArrayValue computed_once(ArrayValue v, const Span& at, bool always = false);
 
   ArrayContext& context_;
   std::vector<std::string> scope_;

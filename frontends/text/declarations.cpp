@@ -151,18 +151,22 @@ void check_literal(const Expr& e) {
                                 : fmt::format("there are {}", fmt::join(kAttributes, ", "))});
 }
 
-/// `temp NAME: type[shape] attributes`, the cursor after `temp`.
-void parse_temporary(TokenStream& in, KernelText& k) {
-  const Token name = in.expect_name("the name of a temporary");
-  if (const auto it = k.temporaries.find(name.text); it != k.temporaries.end())
+void add_temporary(Temporary t, KernelText& k) {
+  if (const auto it = k.temporaries.find(t.name); it != k.temporaries.end())
     throw Error(Diagnostic{"duplicate-temporary",
-                           fmt::format("the temporary `{}` is declared twice", name.text),
-                           {name.at, {}},
+                           fmt::format("the temporary `{}` is declared twice", t.name),
+                           {t.at, {}},
                            {{it->second.at, "the first declaration"}},
                            {}});
+  k.temporaries.emplace(t.name, std::move(t));
+}
+
+/// `temp NAME, NAME: type[shape] attributes`, the cursor after `temp`.
+void parse_temporary(TokenStream& in, KernelText& k) {
+  std::vector<Token> names;
+  do names.push_back(in.expect_name("the name of a temporary"));
+  while (in.accept(","));
   Temporary t;
-  t.name = name.text;
-  t.at = name.at;
   in.expect(":", "after the name of a temporary");
   if (!in.accept("auto")) t.type = parse_type(in, k.records);
   t.shape.emplace();
@@ -193,7 +197,11 @@ void parse_temporary(TokenStream& in, KernelText& k) {
     }
   }
   expect_end(in, "after the declaration of a temporary");
-  k.temporaries.emplace(t.name, std::move(t));
+  for (const Token& name : names) {
+    t.name = name.text;
+    t.at = name.at;
+    add_temporary(t, k);
+  }
 }
 
 /// `tag i: g.0, j: unr`, the cursor after `tag`.

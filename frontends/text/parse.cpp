@@ -8,6 +8,7 @@
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"
 #include "core/order/inline_calls.h"
+#include "core/order/reference.h"
 #include "core/sets/budget.h"
 #include "frontends/text/syntax.h"
 
@@ -62,6 +63,47 @@ Kernel create_checked(KernelText k, const Callees& callees, Errors& errors, std:
   return out;
 }
 
+/// Finds `y[i, :] = f(x[i, :])`, where `f` is one of `kernels`.
+void find_calls(KernelText& k, const std::set<std::string>& kernels) {
+  for (Statement& s : k.statements) {
+    const auto* c = s.rhs ? s.rhs.as<Call>() : nullptr;
+    if (!c || s.calls_kernel || !kernels.contains(c->name) || find_function(c->name)) continue;
+    const auto is_it = [&](const Rule& r) { return r.name == c->name; };
+    if (std::any_of(k.rules.begin(), k.rules.end(), is_it) || k.externals.count(c->name)) continue;
+    s.kind = InsnKind::Call;
+    s.calls_kernel = s.by_results = true;
+    s.argument_names.resize(c->args.size());
+  }
+}
+
+/// The kernels that it calls, each with the place of a call.
+std::map<std::string, Span> calls_of(const KernelText& k) {
+  std::map<std::string, Span> out;
+  for (const Statement& s : k.statements)
+    if (s.calls_kernel) out.emplace(s.rhs.as<Call>()->name, s.at);
+  return out;
+}
+
+[[noreturn]] void fail_unknown_kernel(const std::string& name, const std::vector<std::string>& all,
+                                      const Span& at) {
+  fail_for(name, "unknown-kernel", at, "no kernel `{}` to call{}", name, did_you_mean(name, all));
+}
+
+/// Those of `kernels` that `k` calls: what they mean is what they do now.
+Callees callees_among(const std::vector<Kernel>& kernels, const KernelText& k) {
+  Callees out;
+  for (const auto& [name, at] : calls_of(k)) {
+    const auto is_it = [&, &name = name](const Kernel& callee) { return callee.name == name; };
+    const auto it = std::find_if(kernels.begin(), kernels.end(), is_it);
+    std::vector<std::string> all;
+    for (const Kernel& callee : kernels) all.push_back(callee.name);
+    if (it == kernels.end()) fail_unknown_kernel(name, all, at);
+    auto meaning = std::make_shared<const Kernel>(complete(rebase(proved(*it))));
+    out.emplace(name, std::make_shared<CalledKernel>(CalledKernel{std::move(meaning), nullptr}));
+  }
+  return out;
+}
+
 /// The kernels of a file. One that calls others is created after them.
 class Creator {
  public:
@@ -74,7 +116,7 @@ class Creator {
     const std::size_t place = out_.size();
     out_.emplace_back();
     names_.emplace(k.name, place);
-    find_calls(k);
+    find_calls(k, kernels_);
     if (calls_of(k).empty())
       out_[place] = create_checked(std::move(k), {}, errors_, before);
     else if (errors_.count() == before)
@@ -87,27 +129,6 @@ class Creator {
   }
 
  private:
-  /// `y[i, :] = f(x[i, :])`, where `f` is a kernel.
-  void find_calls(KernelText& k) const {
-    for (Statement& s : k.statements) {
-      const auto* c = s.rhs ? s.rhs.as<Call>() : nullptr;
-      if (!c || s.calls_kernel || !kernels_.contains(c->name) || find_function(c->name)) continue;
-      const auto is_it = [&](const Rule& r) { return r.name == c->name; };
-      if (std::any_of(k.rules.begin(), k.rules.end(), is_it) || k.externals.count(c->name))
-        continue;
-      s.kind = InsnKind::Call;
-      s.calls_kernel = s.by_results = true;
-      s.argument_names.resize(c->args.size());
-    }
-  }
-
-  static std::map<std::string, Span> calls_of(const KernelText& k) {
-    std::map<std::string, Span> out;
-    for (const Statement& s : k.statements)
-      if (s.calls_kernel) out.emplace(s.rhs.as<Call>()->name, s.at);
-    return out;
-  }
-
   /// `path`: the kernels that call one another to here.
   void create_next(std::size_t place, std::vector<std::string> path) {
     KernelText k = std::move(open_.extract(place).mapped());
@@ -129,10 +150,7 @@ class Creator {
       if (it == names_.end()) {
         std::vector<std::string> all;
         for (const auto& [n, number] : names_) all.push_back(n);
-        errors_.guard([&, &name = name, &at = at] {
-          fail_for(name, "unknown-kernel", at, "no kernel `{}` to call{}", name,
-                   did_you_mean(name, all));
-        });
+        errors_.guard([&, &name = name, &at = at] { fail_unknown_kernel(name, all, at); });
         return;
       }
       if (open_.contains(it->second)) create_next(it->second, path);
@@ -239,6 +257,7 @@ std::vector<Kernel> parse_kernels(const Source* source) {
   for (std::size_t n = 1; n < parts.size() && !errors.full(); ++n) {
     const std::size_t before = errors.count();
     KernelText k;
+    k.from_end = true;
     k.records = shared;
     read_records(source, parts[n], k.records, errors);
     errors.guard([&] {
@@ -263,6 +282,16 @@ std::vector<Kernel> parse_kernels(const Source* source) {
                            {span_at(source, source->text.size(), 0), {}},
                            {},
                            "a kernel starts with `kernel NAME`"});
+  return out;
+}
+
+std::optional<std::string> program_of(const Source* source) {
+  std::optional<std::string> out;
+  for (const Line& l : split_lines(source)) {
+    const bool program = starts_with_word(source, l, "program");
+    if (out && (program || starts_with_word(source, l, "kernel"))) return std::nullopt;
+    if (program) out = tokenize(source, l.begin, l.end)[1].text;
+  }
   return out;
 }
 
@@ -304,7 +333,16 @@ Kernel make_kernel(const MakeKernel& m, const Span& at) {
       expect_end(in, "after the argument");
     });
   read_body(body, lines, k, errors);
-  Kernel out = create_checked(std::move(k), {}, errors, 0);
+  k.program = m.program;
+  k.from_end = true;
+  std::set<std::string> names;
+  for (const Kernel& callee : m.kernels)
+    if (!names.insert(callee.name).second)
+      fail("duplicate-kernel", at, "two kernels are named `{}`", callee.name);
+  find_calls(k, names);
+  Callees callees;
+  if (errors.count() == 0) errors.guard([&] { callees = callees_among(m.kernels, k); });
+  Kernel out = create_checked(std::move(k), callees, errors, 0);
   if (errors.count() == 0)
     for (const auto& [name, value] : m.fixed_parameters)
       errors.guard([&, name = name, value = value] { fix_parameter(out, name, value, at); });

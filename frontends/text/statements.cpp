@@ -23,6 +23,26 @@ bool is_assignee(const Expr& e) {
   return false;
 }
 
+/// The operator of `a += b`, which is taken out of the line.
+std::optional<Token> updating_operator(TokenStream& in) {
+  int depth = 0;
+  for (std::size_t n = 0; in.peek(n).kind != Tok::End; ++n) {
+    const Token& t = in.peek(n);
+    if (t.kind != Tok::Punct) continue;
+    if (t.text == "(" || t.text == "[") ++depth;
+    if (t.text == ")" || t.text == "]") --depth;
+    if (depth > 0) continue;
+    if (t.text == "=" || t.text == "{") break;
+    const Token& next = in.peek(n + 1);
+    constexpr std::string_view kOperators = " + - * / // % ** @ | & ^ << >> ";
+    if (next.kind == Tok::Punct && next.text == "=" && next.at.line == t.at.line &&
+        next.at.col == t.at.col + t.at.len &&
+        kOperators.find(" " + t.text + " ") != std::string_view::npos)
+      return in.remove(n);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void StatementParser::line(const Source* source, const Line& line) {
@@ -34,7 +54,8 @@ void StatementParser::statement(TokenStream& in) {
   if (in.at("...")) return special(in);
   const Token first = in.peek();
   const auto followed_by_assignment = [&] {
-    return in.at("=", 1) || in.at(":=", 1) || in.at("[", 1) || in.at(",", 1) || in.at(".", 1);
+    return in.at("=", 1) || in.at(":=", 1) || in.at("[", 1) || in.at(",", 1) || in.at(".", 1) ||
+           (in.peek(1).kind == Tok::Punct && in.at("=", 2));
   };
   if (first.kind == Tok::Name && !followed_by_assignment()) {
     if (first.text == "end") return close(in);
@@ -263,20 +284,21 @@ void StatementParser::kernel_call(TokenStream& in) {
 void StatementParser::assignment(TokenStream& in) {
   Statement s;
   s.block = open_.empty() ? -1 : open_.back();
-  for (std::size_t n = 0; in.peek(n).kind != Tok::End; ++n) {
-    if (in.at("=", n) || in.at("{", n)) break;
-    const Token& t = in.peek(n);
-    const Token& next = in.peek(n + 1);
-    if (t.kind == Tok::Punct && next.kind == Tok::Punct && next.text == "=" &&
-        std::string_view("+-*/%|&^").find(t.text) != std::string_view::npos &&
-        next.at.line == t.at.line && next.at.col == t.at.col + t.at.len)
-      fail("unsupported", t.at, "`{}=` is not an assignment here; write `a = a {} ...`", t.text,
-           t.text);
-  }
+  const std::optional<Token> update = updating_operator(in);
   do s.lhs.push_back(assignee(in));
   while (in.accept(",") && !in.at("="));
   const Expr& head = s.lhs.front().e;
-  if (!in.at("=")) {
+  if (update) {
+    if (s.lhs.size() != 1 || s.lhs.front().declares)
+      fail("bad-assignee", s.lhs.front().at, "`{}=` changes one variable that is there already",
+           update->text);
+    if (!is_assignee(head))
+      fail("bad-assignee", s.lhs.front().at, "`{}` cannot be assigned to", to_string(head));
+    in.expect("=", "in an assignment");
+    if (at_end(in)) fail("syntax", in.peek().at, "found nothing to assign");
+    s.rhs = *operated(*update, head, parse_expr(in));
+    s.at = join(s.lhs.front().at, s.rhs.at());
+  } else if (!in.at("=")) {
     const auto* c = head.as<Call>();
     if (!c || s.lhs.size() != 1 || s.lhs.front().declares)
       fail("syntax", in.peek().at, "found {}, expected `=`", shown(in.peek()));

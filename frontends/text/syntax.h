@@ -151,6 +151,7 @@ struct KernelText {
   bool guess = true;        // undeclared names become arguments
   bool sequential = false;  // each statement depends on the one before it
   bool program = false;     // the kernels that it calls become parts of it
+  bool from_end = false;    // numbers below 0, as subscripts, count from the end of an axis
 };
 
 /// A statement's piece of the source: it ends at a line end outside of brackets.

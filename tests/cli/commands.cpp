@@ -56,6 +56,50 @@ TEST_CASE("cli: a value of a scalar that no kernel has") {
   }
 }
 
+TEST_CASE("cli: the program of a file is meant where --kernel names none") {
+  const Folder f;
+  const std::string both = std::string(kDouble) +
+                           "program all(n: int32, a: inout float64[n])\n<> b = a\n"
+                           "call twice(n, a, b)\na = b\n";
+  f.write("p.loop", both);
+  f.write("two.loop", both +
+                          "program again(n: int32, a: inout float64[n])\n<> b = a\n"
+                          "call twice(n, b, a)\n");
+  f.write("late.loop", both + kRecurrence);
+  f.write("t.lua", "all = lp.tag_inames(all, {i = \"par\"})\n");
+  const Outcome shown = tool("show p.loop -t t.lua", f.str());
+  CHECK(shown.status == 0);
+  CHECK(shown.out.starts_with(
+      "# the program of p.loop; --kernel names another kernel\nkernel all(n: int32"));
+  CHECK(tool("show p.loop --kernel all", f.str()).out.starts_with("kernel all("));
+  const Outcome run = tool("run p.loop -t t.lua -p n=4 --verify", f.str());
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "verify: equal"));
+  CHECK(contains(tool("gen p.loop", f.str()).out, "void all("));
+  CHECK(contains(tool("auto p.loop -p n=100 --target openmp", f.str()).out, "for `all` on"));
+  // `check` is about all kernels.
+  CHECK(tool("check p.loop", f.str()).out == "twice: legal\nall: legal\n");
+  for (const char* file : {"two.loop", "late.loop"})
+    CHECK(contains(tool(std::string("show ") + file, f.str()).err, "[which-kernel]"));
+}
+
+TEST_CASE("cli: kernels whose loops do not nest begin with the step that mends them") {
+  const Folder f;
+  f.write("n.loop",
+          "kernel f(n: int32, a: out float64[n, n], b: out float64[n], c: out float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+          "a[i, j] = 1\nb[i] = 2*i\nc[j] = j\n");
+  f.write("n.lua",
+          "while not lp.has_schedulable_iname_nesting(f) do\n"
+          "  local step = lp.get_iname_duplication_options(f)[1]\n"
+          "  f = lp.duplicate_inames(f, step.inames, step.within)\nend\n"
+          "f = lp.tag_inames(f, {i = \"par\"})\n");
+  CHECK(contains(tool("check n.loop", f.str()).err, "[cannot-nest]"));
+  const Outcome run = tool("run n.loop -t n.lua -p n=3 --target openmp --verify", f.str());
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "verify: equal"));
+}
+
 TEST_CASE("cli: several kernels need --kernel, which lists them") {
   const Folder f;
   f.write("two.loop", std::string(kDouble) + kRecurrence);

@@ -94,7 +94,7 @@ class Writer:
                 elif self.index and x.dim == "n" and r.random() < 0.7:
                     parts.append(self.index)
                 else:
-                    parts.append(r.choice(["0", "1", f"{x.dim}-1"]))
+                    parts.append(r.choice(["0", "1", f"{x.dim}-1", "-1", "-2"]))
             lists = parts.count("p")
             mixed = lists > 1 or lists and name == "z" and len(shape) < 3  # NumPy moves axes there
             if len(parts) == len(axes) and not left and not mixed:
@@ -113,7 +113,7 @@ class Writer:
         r = self.rng
         if depth == 0 or r.random() < 0.1:
             return self.leaf(shape)
-        kind = r.choice("++++**mwrrktx.ees")
+        kind = r.choice("++++**mwrrktx.eesabb")
         if kind == "s":  # over a loop of the kernel's own
             around, name = self.index, self.loop("g")
             self.index = name
@@ -139,6 +139,16 @@ class Writer:
                 return self.leaf(shape)
             axis = at if r.random() < 0.7 else at - len(shape) - 1
             return f"{r.choice(['sum', 'sum', 'max', 'min'])}({inner}, axis={axis})"
+        if kind == "a":  # the place of an extreme value
+            extra = self.axis()
+            at = r.randint(0, len(shape))
+            inner = self.exact(shape[:at] + [extra] + shape[at:], depth - 1)
+            if inner is None:
+                return self.leaf(shape)
+            axis = "" if not shape and r.random() < 0.5 else f", axis={r.choice([at, at - len(shape) - 1])}"
+            return f"(1.0*{r.choice(['argmin', 'argmax'])}({inner}{axis}))"
+        if kind == "b":
+            return self.part(shape, depth)
         if kind == "k" and shape:  # kept and spread again
             inner = self.exact(shape, depth - 1)
             axis = r.randrange(len(shape))
@@ -168,6 +178,32 @@ class Writer:
             if all(parts):
                 return f'einsum("{labels}", {", ".join(parts)})'
         return self.leaf(shape)
+
+    def part(self, shape, depth):
+        """A part of a value that has longer axes, and maybe one more."""
+        r = self.rng
+        if not all(x.step == 1 or x.cut == 0 for x in shape):
+            return self.leaf(shape)
+        whole, parts = [], []
+        for x in shape:
+            if x.step > 1 and r.random() < 0.5:
+                whole.append(x)
+                parts.append(":")
+            else:
+                whole.append(Axis(x.dim))
+                parts.append(x.text(r))
+        if r.random() < 0.4:
+            at = r.randint(0, len(whole))
+            whole.insert(at, self.axis())
+            parts.insert(at, r.choice(["0", "-1"]) if whole[at].step == 1 else "0")
+        if not whole:
+            return self.leaf(shape)
+        inner = self.exact(whole, depth - 1)
+        if inner is None:
+            return self.leaf(shape)
+        if inner[0] != "(" or inner[-1] != ")":
+            inner = f"(2*{inner})"
+        return f"{inner}[{', '.join(self.without_whole(parts))}]"
 
     def exact(self, shape, depth):
         """The same of exactly this shape, without being spread; None where there is none."""
@@ -216,7 +252,7 @@ class Writer:
             if indent and x.dim == "n" and r.random() < 0.6:
                 parts.append(self.index)
             elif r.random() < 0.15:
-                parts.append(r.choice(["0", "1"]))
+                parts.append(r.choice(["0", "1", "-1"]))
             else:
                 own = Axis(x.dim, r.choice([0, 0, 1, 2]), r.choice([1, 1, 1, 2]))
                 if own == Axis("n") and "p" not in parts and r.random() < 0.1:
@@ -228,6 +264,11 @@ class Writer:
             return
         value = self.value(shape, depth)
         place = f"{name}[{', '.join(self.without_whole(parts))}]"
+        if r.random() < 0.2:
+            op = r.choice("++-*")
+            now = f"{place} {op} ({value})"
+            self.add(f"{place} {op}= {value}", f"{place} = {f'np.array({now})' if 'p' in parts else now}", indent)
+            return
         # NumPy reads what it has stored where subscripts are lists.
         self.add(f"{place} = {value}", f"{place} = {f'np.array({value})' if 'p' in parts else value}", indent)
 
@@ -306,7 +347,7 @@ def case(seed):
                           dtype=np.float64).reshape([sizes[d] for d in v]) for k, v in ARRAYS.items()}
     p = np.array(rng.sample(range(n), n), dtype=np.int64)
     names = {"np": np, "sum": np.sum, "max": np.max, "min": np.min, "where": np.where, "einsum": np.einsum,
-             "minimum": np.minimum, "total": lambda f: np.sum(np.array([f(i) for i in range(n)]), axis=0), "maximum": np.maximum, "p": p, **sizes}
+             "minimum": np.minimum, "argmin": np.argmin, "argmax": np.argmax, "total": lambda f: np.sum(np.array([f(i) for i in range(n)]), axis=0), "maximum": np.maximum, "p": p, **sizes}
     names.update({k: x.copy() for k, x in arrays.items()})
     with np.errstate(all="ignore"):
         exec("\n".join(python), names)

@@ -57,8 +57,12 @@ class CallChain {
     for (int i = random_.below(flavour_ == Flavour::Host ? 4 : 8); i > 0; --i) caller_step();
     const auto callees = result_.callees;
     for (const auto& [name, called] : callees) callee_steps(name, *called->meaning);
-    if (random_.chance(flavour_ == Flavour::Host ? 30 : 10))
-      step({"inline", {}, {}}, counts_.inlined);
+    if (random_.chance(flavour_ == Flavour::Host ? 50 : 20)) {
+      ValueDict options;
+      if (random_.chance(70)) options.emplace_back("steps", Value{true});
+      step({"inline", {}, options}, counts_.inlined);
+      for (int i = random_.below(3); i > 0; --i) caller_step();
+    }
     if (flavour_ == Flavour::Host)
       compare(original);
     else

@@ -181,6 +181,7 @@ class StepMaker {
     return {"rename_iname", {text(a), text(other(a))}, options};
   }
   Call duplicate() {
+    if (r_.chance(10)) return {"make_reduction_inames_unique", {}, {}};
     return {"duplicate_inames", {text(iname()), text(within())}, {{"suffix", text("_d")}}};
   }
   /// A statement moves into a loop, mostly one of a statement beside it, or out of one.
@@ -188,6 +189,7 @@ class StepMaker {
     const InsnPtr& insn = r_.pick(k_.instructions);
     const std::string i = iname();
     ValueDict options;
+    if (r_.chance(10)) return {"add_inames_for_unused_hw_axes", {text(within())}, {}};
     if (r_.chance(20)) return {"remove_predicates_from_insn", {text("id:" + insn->id)}, {}};
     if (!insn->inames.contains(i))
       return {"add_inames_to_insn", {text(i), text("id:" + insn->id)}, {}};
@@ -206,7 +208,8 @@ class StepMaker {
   /// Other names, and what nothing uses.
   Call names() {
     const std::string i = iname(), j = other(i);
-    switch (r_.below(6)) {
+    switch (r_.below(7)) {
+      case 6: return {"set_instruction_priority", {text(within()), number(r_.between(-2, 2))}, {}};
       case 0: return {"rename_inames", {list({i, j}), text(fresh("v"))}, {}};
       case 1:
         return {"rename_inames_in_batch", {text(fmt::format("{}:{}, {}:{}", i, j, j, i))}, {}};
@@ -312,6 +315,10 @@ class StepMaker {
     }
     if (temporaries.empty()) return {"pipeline", {text(iname())}, options};
     const std::string name = r_.pick(temporaries);
+    if (temporaries.size() > 1 && r_.chance(30)) {
+      const std::string other = r_.pick(temporaries);
+      return {"concatenate_arrays", {list({name, other}), text(fresh("whole"))}, {}};
+    }
     const auto axes = static_cast<int>(k_.find_temporary(name)->shape->size());
     if (r_.chance(40))
       return {"fold_storage", {text(name), number(r_.below(axes)), number(r_.between(1, 4))}, {}};

@@ -71,3 +71,83 @@ TEST_CASE("callees: errors") {
       "lp.transform_callee(rows, \"scale\", [[scale = lp.split_iname(scale, \"k\", 4)]])");
   CHECK(d.text.find("k") != std::string::npos);
 }
+
+TEST_CASE("programs of a script: callees keep the loops that steps gave them") {
+  const Kernel k = transform(kScaledRows, R"lua(
+scale = lp.split_iname(scale, "i", 4, {inner_tag = "unr"})
+rows = lp.program{name = "both", kernels = {scale}, args = "n: int32, a: inout float64[n]",
+  assumptions = "n >= 1",
+  body = {"domain {[t]: 0 <= t < 2}", "<> b = a", "for t", "call scale(n, b, a)",
+          "if t == 0", "call scale(n, a, b)", "end", "end"}}
+)lua");
+  CHECK(k.name == "both");
+  CHECK(k.callees.empty());
+  CHECK(k.inames().size() == 6);
+  for (const char* i : {"i_inner", "i_inner_0"}) CHECK(tag_text(*k.tag(i)) == "unr");
+  RunRequest request;
+  request.params = {{"n", "5"}};
+  request.verify = true;
+  CHECK(run_kernel(k, k, request).verification->equal());
+}
+
+TEST_CASE("programs of a script: errors") {
+  const auto error = [](const std::string& options) {
+    const Diagnostic d = failure(kScaledRows, "lp.program{" + options + "}");
+    return d.code + ": " + d.text;
+  };
+  CHECK(error("args = \"n: int32\"") ==
+        "bad-argument: bad argument #1 to 'program' (option 'body' is missing)");
+  CHECK(error("body = 3") ==
+        "bad-argument: bad argument #1 to 'program' (option 'body': string or array of strings "
+        "expected, got number)");
+  CHECK(error("body = \"call f(1)\"") == "unknown-kernel: no kernel `f` to call");
+  CHECK(error("body = \"call scal(1)\", kernels = {scale}") ==
+        "unknown-kernel: no kernel `scal` to call; did you mean `scale`?");
+  CHECK(error("body = \"...nop\", kernels = {scale, scale}") ==
+        "duplicate-kernel: two kernels are named `scale`");
+  CHECK(error("body = \"...nop\", kernels = scale") ==
+        "bad-argument: bad argument #1 to 'program' (option 'kernels': array of kernels expected)");
+  CHECK(error("body = \"...nop\", kernel = {scale}")
+            .starts_with("bad-argument: bad argument #1 to 'program' (unknown option 'kernel'"));
+}
+
+TEST_CASE("kernels of a formula, and copies from one layout to another") {
+  const Kernel k = transform(kScaledRows, R"lua(
+local k = lp.make_einsum("ij,jk->ik", {"a", "b"}, {name = "gemm", type = "float32"})
+assert(tostring(k):find("out[i, k] = sum(j, a[i, j]*b[j, k])", 1, true))
+assert(tostring(k):find("a: in float32[Ni, Nj]", 1, true))
+assert(tostring(lp.make_einsum("i,i", {"x", "y"}, {out = "s"})):find("s = sum(i, x[i]*y[i])", 1, true))
+assert(tostring(lp.make_einsum("ba", {"x"})):find("out[a, b] = x[b, a]", 1, true))
+local three = lp.make_einsum("ij,jk,k->i", {"a", "b", "x"})
+assert(#three.instructions == 2 and #three.temporaries == 1)
+k = lp.make_copy_kernel("N0,N1", nil, {shape = {"n", 4}, type = "int32"})
+assert(tostring(k):find("output: out int32[n, 4] order=F", 1, true))
+rows = lp.make_copy_kernel("N0,N1", "N1,N0", {name = "turn"})
+)lua");
+  CHECK(k.name == "turn");
+  RunRequest request;
+  request.params = {{"n0", "5"}, {"n1", "3"}};
+  request.verify = true;
+  CHECK(run_kernel(k, k, request).verification->equal());
+  const auto error = [](const std::string& call) {
+    const Diagnostic d = failure(kScaledRows, "lp." + call);
+    return d.code + ": " + d.text;
+  };
+  CHECK(error("make_einsum(\"ij,jk->ik\", {\"a\"})") ==
+        "bad-einsum: \"ij,jk->ik\" is of 2 arrays, got 1");
+  CHECK(error("make_einsum(\"ij->i\", {\"i\"})") ==
+        "name-taken: `i` is a label of \"ij->i\" and the name of an array");
+  CHECK(error("make_einsum(\"ij->i\", {{}})") ==
+        "bad-argument: bad argument #2 to 'make_einsum' (element 1 is a table, not a string)");
+  CHECK(error("make_einsum(\"ij->i\", {\"a\"}, {typ = 1})") ==
+        "bad-argument: bad argument #3 to 'make_einsum' (unknown option 'typ'; it has name, out, "
+        "type)");
+  CHECK(error("make_einsum(\"ij->i\", {\"a\"}, {type = 1})") ==
+        "bad-argument: bad argument #3 to 'make_einsum' (option 'type': string expected, got "
+        "number)");
+  CHECK(
+      error("make_copy_kernel(\"N0,N1\", nil, {shape = {3}})") ==
+      "bad-argument: bad argument #3 to 'make_copy_kernel' (option 'shape' has 1 extents, and the "
+      "layout 2 axes)");
+  CHECK(error("make_copy_kernel(\"foo\")").starts_with("bad-axis-tag: no array axis tag `foo`"));
+}

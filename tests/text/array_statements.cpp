@@ -1,3 +1,4 @@
+#include "core/order/check_kernel.h"
 #include "tests/text/helpers.h"
 
 using namespace moonloop;
@@ -35,6 +36,14 @@ std::string statements(const std::string& lines) {
 std::string error_of(const std::string& line) {
   const std::string all = errors(kHead + line);
   return all.starts_with("3:") ? all.substr(2) : all;
+}
+
+/// The error that completing the kernel gives.
+std::string error_of_types(const std::string& lines) {
+  try {
+    complete(parsed(kHead + lines));
+  } catch (const Error& e) { return e.what(); }
+  return "no error";
 }
 
 }  // namespace
@@ -186,6 +195,40 @@ TEST_CASE("array statements: options, blocks and names") {
   CHECK(predicates(insn(k, "insn_1")).empty());
 }
 
+TEST_CASE("array statements: numbers below 0 count from the end") {
+  CHECK(statements("b[1:] = a[-1]*a[:-1] + c[-2, -1]") ==
+        "b[i0] = a[n - 1]*a[i0 - 1] + c[n - 2, m - 1]\n");
+  CHECK(statements("b[-1] = sum(c[-1])") == "b[n - 1] = sum(r, c[n - 1, r])\n");
+  CHECK(statements("s = a[-1] + b[-2]") == "s = a[n - 1] + b[n - 2]\n");
+  CHECK(statements("a[-3] = 1") == "a[n - 3] = 1\n");
+  CHECK(statements("f(x) := x + c[0, -1]\ns = f(2)") == "s = f(2)\n");
+  CHECK(statements("<> t = a + 1\ns = t[-1]") == "t[i0] = a[i0] + 1\ns = t[n - 1]\n");
+  CHECK(predicates(insn(parsed(std::string(kHead) + "if a[-1] > 0\n  s = 1 {id=x}\nend"), "x")) ==
+        "a[n - 1] > 0");
+  CHECK(text_of(insn(body("a[-1] = 1 {id=x}"), "x")) == "a[-1] = 1");  // of no known shape
+  CHECK(statements("c[:, -2] = a") == "c[i0, m - 2] = a[i0]\n");
+  CHECK(statements("v = (c + 1)[-1]") == "v[i0] = c[n - 1, i0] + 1\n");
+}
+
+TEST_CASE("array statements: parts of values") {
+  CHECK(statements("b[1:] = (a + 2*b)[:-1]") == "b[n - i0] = a[n - i0 - 1] + 2*b[n - i0 - 1]\n");
+  CHECK(statements("a = q.T[0]") == "a[i0] = q[i0, 0]\n");
+  CHECK(statements("s = (c @ v)[1]") == "s = sum(r, c[1, r]*v[r])\n");
+  CHECK(statements("a = sqrt(b)[::-1]") == "a[i0] = sqrt(b[n - i0 - 1])\n");
+  CHECK(statements("c = (a[:, None] + b)[:, 0][:, None]*v") ==
+        "c[i0, i1] = (a[i0] + b[0])*v[i1]\n");
+  CHECK(statements("a = (b + 1)[p]") == "a[i0] = b[p[i0]] + 1\n");
+  CHECK(statements("a = q[1:][0][:]") == "a[i0] = q[1, i0]\n");
+}
+
+TEST_CASE("array statements: places of extreme values") {
+  CHECK(statements("s = argmin(a)") == "s_part_value, s_part = argmin(r, a[r], r)\ns = s_part\n");
+  CHECK(statements("<> k = argmax(c)") ==
+        "k_part_value, k_part = argmax((r, r_0), c[r, r_0], m*r + r_0)\nk = k_part\n");
+  CHECK(statements("b = a + argmax(c, axis=-1)") ==
+        "b_part_value[i0], b_part[i0] = argmax(r, c[i0, r], r)\nb[i0] = a[i0] + b_part[i0]\n");
+}
+
 TEST_CASE("array statements: errors") {
   CHECK(error_of("b = v") ==
         "1 shape-mismatch: the lengths `n` and `m` of axis -1 may differ; `assume n = m` says that "
@@ -227,8 +270,22 @@ TEST_CASE("array statements: errors") {
         "14 wrong-arg-count: `sum` takes one array; the axes are `axis=0` or `axis=(0, 1)`");
   CHECK(error_of("b = where(a, 1)") ==
         "5 wrong-arg-count: `where(condition, yes, no)` takes 3 arguments, got 2");
-  CHECK(error_of("b = argmin(c)") ==
-        "5 unsupported: `argmin` of an array; write `argmin(i, a[i], i)` over an iname");
+  CHECK(error_of("s = argmin(c, axis=(0, 1))") ==
+        "5 bad-axis: `argmin` is taken over one axis, or over all without `axis=`");
+  CHECK(error_of("s = argmax(n)") ==
+        "12 bad-axis: `n` is no array, of which `argmax` could be taken");
+  CHECK(error_of("b = foo(a)") == "5 unknown-function: no function or rule `foo`, of `a` here");
+  CHECK(error_of("b = 2*squrt(a[:])") ==
+        "7 unknown-function: no function or rule `squrt`, of `a[:]` here; did you mean `sqrt`?");
+  CHECK(error_of("s = (n + 1)[2]") == "6 bad-axis: `n + 1` has 0 axes, and 1 subscript");
+  CHECK(error_of("if (a + b)[0] > 1\n  s = 1\nend") == "no error");  // until types are found
+  CHECK(error_of_types("if (a + b)[0] > 1\n  s = 1\nend") ==
+        "only an array's name can be subscripted here, not `a + b`");
+  CHECK(error_of("s = (a + b)[1, 2]") == "6 bad-axis: `a + b` has 1 axis, and 2 subscripts");
+  CHECK(
+      error_of("b[:] = w[-1]*a") ==
+      "10 unknown-shape: `-1` counts from the end of axis 0 of `w`, whose length is not declared; "
+      "declare the shape of `w`");
   CHECK(error_of("q = q[p, p]") ==
         "10 unsupported: two subscripts of `q` are arrays, this and `p`");
   CHECK(error_of("b[None] = a") ==

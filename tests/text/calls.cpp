@@ -125,10 +125,12 @@ TEST_CASE("programs: what is called becomes a part, and programs call programs")
 TEST_CASE("programs: errors are in their places") {
   CHECK(errors(kScale + "program f(n: int32, x: float64[n])\ncall scale(n, x, x, 2.0)\n")
             .find("aliased-arguments") != std::string::npos);
-  CHECK(errors("kernel flat(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\nx[[q[0]]] = 1\n"
-               "program f(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\ncall flat(n, q, x)\n") ==
-        "6:1 unsupported: `flat` has flat subscripts of its argument `x`: such a call cannot be "
-        "inlined");
+  CHECK(
+      errors("kernel flat(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\nx[[q[0]]] = 1\n"
+             "program f(n: int32, q: int32[n], x: float64[n, n])\nassume n >= 1\ncall flat(n, q, "
+             "x)\n") ==
+      "6:1 unsupported: `flat` has flat subscripts of its argument `x`: such a call cannot be "
+      "inlined");
   CHECK(errors("program f(n: int32)\ncall g(n)\n") == "2:1 unknown-kernel: no kernel `g` to call");
   CHECK(errors("program = 3\n").starts_with("1:1 no-kernel"));
 }

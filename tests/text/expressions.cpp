@@ -187,7 +187,8 @@ TEST_CASE("errors in expressions point at what is wrong") {
   CHECK(error("a ` b") == "3 bad-character: unexpected character ```");
   CHECK(error("a \x01") == "3 bad-character: unexpected byte 0x01");
   CHECK(error("a + \xff") == "5 not-utf8: byte 0xff is not UTF-8 text");
-  CHECK(error("f(x)[3]") == "5 syntax: only an array's name can be subscripted, not `f(x)`");
+  CHECK(error("f(x)[3") == "5 unbalanced: `[` is never closed");
+  CHECK(error("2.5[3]") == "4 syntax: found `[` after the expression");
   CHECK(error("") == "1 syntax: found the end, expected an expression");
 }
 

@@ -59,6 +59,32 @@ TEST_CASE("calls: with several results, without result, with parts of arrays") {
   check_round_trip(k);
 }
 
+TEST_CASE("assignments that change a variable") {
+  const auto made = [](const std::string& line) { return text_of(*body(line).instructions[0]); };
+  CHECK(made("a[i] += 2*b[i]") == "a[i] = a[i] + 2*b[i]");
+  CHECK(made("a[i] -= b[i] - 1") == "a[i] = a[i] - (b[i] - 1)");
+  CHECK(made("a[i] *= b[i] + 1") == "a[i] = a[i]*(b[i] + 1)");
+  CHECK(made("a[i] /= 2 if i < 3 else 4") == "a[i] = a[i] / (2 if i < 3 else 4)");
+  CHECK(made("a[i] **= 2") == "a[i] = a[i]**2");
+  CHECK(made("s //= 3") == "s = s // 3");
+  CHECK(made("a[i] %= 3 {id=x}") == "a[i] = a[i] % 3");
+  CHECK(made("a[i] <<= 1") == "a[i] = a[i] << 1");
+  CHECK(made("a[i] |= 4") == "a[i] = a[i] | 4");
+  CHECK(made("end += 1") == "end = end + 1");
+  CHECK(made("a[i] += sum(j, b[j])") == "a[i] = a[i] + sum(j, b[j])");
+  check_round_trip(body("a[i] -= b[i] - 1 {if=b[i] == 2, tags=x}"));
+}
+
+TEST_CASE("temporaries of one line") {
+  const Kernel k = body("temp x, y: float32[n] in local\nx[i] = 1\ny[i] = 2");
+  CHECK(k.find_temporary("x")->type == Type(Scalar::F32));
+  CHECK(to_string(*k.find_temporary("y")->shape) == "n");
+  CHECK(k.find_temporary("y")->space == AddressSpace::Local);
+  check_round_trip(k);
+  CHECK(line_errors("temp x, y, x: float32") ==
+        "12 duplicate-temporary: the temporary `x` is declared twice");
+}
+
 TEST_CASE("barriers and nops") {
   const Kernel k =
       body("... gbarrier {id=g, mem_kind=local}\n... lbarrier\n...nop {id=x, dep=g}\n");
@@ -146,8 +172,15 @@ TEST_CASE("errors in statements") {
         "2 unknown-type: no type `flot64`; did you mean `float64`?");
   CHECK(line_errors("<i8>a = c") ==
         "2 unknown-type: `i8` means one byte or eight; write `int8` or `int64`");
-  CHECK(line_errors("a[i] += 2") ==
-        "6 unsupported: `+=` is not an assignment here; write `a = a + ...`");
+  CHECK(line_errors("<>a[i] += 2") ==
+        "1 bad-assignee: `+=` changes one variable that is there already");
+  CHECK(line_errors("a[i], b[i] *= 2") ==
+        "1 bad-assignee: `*=` changes one variable that is there already");
+  CHECK(line_errors("a[i][j] = 2") == "1 bad-assignee: `a[i][j]` cannot be assigned to");
+  CHECK(line_errors("(a + b)[1:] = 2") == "1 bad-assignee: `(a + b)[1:]` cannot be assigned to");
+  CHECK(line_errors("f(x) -= 2") == "1 bad-assignee: `f(x)` cannot be assigned to");
+  CHECK(line_errors("a[i] -=") == "8 syntax: found nothing to assign");
+  CHECK(line_errors("a[i] + = 2") == "8 syntax: found `=`, expected an expression");
   CHECK(line_errors("a, b = c + d") ==
         "8 wrong-result-count: 2 assignees need a call or a reduction with two results, found `c + "
         "d`");
@@ -156,8 +189,7 @@ TEST_CASE("errors in statements") {
   CHECK(line_errors("a, b = sum(i, x[i])") ==
         "1 wrong-result-count: a reduction by `sum` gives 1 result, found 2 assignees");
   CHECK(line_errors("i = 3") == "1 writes-iname: `i` is an iname and cannot be assigned to");
-  CHECK(line_errors("a[i] = b[1:2]") ==
-        "1 shape-mismatch: `b[1:2]` has 1 axis, and `a[i]` has 0");
+  CHECK(line_errors("a[i] = b[1:2]") == "1 shape-mismatch: `b[1:2]` has 1 axis, and `a[i]` has 0");
   CHECK(line_errors("if b[1:2] > 0\na[i] = 1\nend") ==
         "6 misplaced-slice: the slice `1:2` is outside of statements on arrays, and of calls");
   CHECK(line_errors("a[i] = sum(k, b[k])") == "8 unknown-iname: no iname `k`");

@@ -1,8 +1,10 @@
-// add_padding, tag_array_axes, split_array_axis, privatize_temporaries_with_inames.
+// add_padding, concatenate_arrays, tag_array_axes, split_array_axis,
+// privatize_temporaries_with_inames.
 #include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/add_padding.h"
+#include "transforms/concatenate_arrays.h"
 #include "transforms/privatize_temporaries_with_inames.h"
 #include "transforms/split_array_axis.h"
 #include "transforms/tag_array_axes.h"
@@ -360,4 +362,44 @@ TEST_CASE("array axes: elements told by where they stand keep the layout") {
     CHECK(code_of([&] { split_array_axis(k, {"a"}, 1, 4, Order::C); }) == "flat-subscript");
     CHECK(code_of([&] { tag_array_axes(k, {"a"}, {"c"}); }) == "legal");  // as it is
   }
+}
+
+TEST_CASE("concatenate_arrays: temporaries one behind the other") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, m: int32, a: int64[n, m], b: int64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+domain {[p, q]: 0 <= p < n and 0 <= q < 2}
+domain {[l]: 0 <= l < n}
+assume n >= 2 and m >= 2
+temp t: int64[n, m]
+temp u: int64[n, 2]
+temp v: int64[n, m]
+t[i, j] = a[i, j]
+v[i, j] = 2*t[i, j]
+u[p, q] = v[n - p - 1, q]
+b[l] = t[l, 0] + u[l, 1]*v[l, m - 1]
+)");
+  const Kernel two = concatenate_arrays(k, {"t", "u"}, "tu", 1);
+  CHECK(to_string(*two.find_temporary("tu")->shape) == "n, m + 2");
+  CHECK(line(two, "insn_1") == "tu[p, q + m] = v[n - p - 1, q]");
+  CHECK(same_values(k, two, {{"n", 4}, {"m", 3}}));
+  const Kernel all = concatenate_arrays(k, {"v", "t", "u"}, "v", 1);
+  CHECK(all.temporaries.size() == 1);
+  CHECK(same_values(k, all, {{"n", 3}, {"m", 2}}));
+  CHECK(same_values(k, concatenate_arrays(k, {"t", "v"}, "x", 0), {{"n", 3}, {"m", 4}}));
+  const auto refused = [&](const std::vector<std::string>& names, const char* name, int axis) {
+    const auto f = [&] { concatenate_arrays(k, names, name, axis); };
+    return code_of(f) + ": " + message(f);
+  };
+  CHECK(refused({"t", "u"}, "x", 0) == "other-shape: `t` and `u` differ in axis 1: `m` and `2`");
+  CHECK(refused({"t", "v"}, "x", 2) == "bad-axis: `t` has no axis 2; it has 2, counted from 0");
+  CHECK(refused({"t", "t"}, "x", 0) == "twice: `t` occurs twice");
+  CHECK(refused({"t"}, "x", 0) == "no-match: two temporaries or more are put together");
+  CHECK(refused({"t", "v"}, "u", 0) == "name-taken: `u` is the name of something else");
+  CHECK(refused({"t", "z"}, "x", 0).starts_with("unknown-temporary: "));
+  const Kernel table = parsed(
+      "kernel s(b: int64[2])\ndomain {[i]: 0 <= i < 2}\n"
+      "temp t: int64[2] read_only init=(1, 2)\ntemp u: int64[2]\nu[i] = 3\nb[i] = t[i] + u[i]\n");
+  CHECK(message([&] { concatenate_arrays(table, {"t", "u"}, "x", 0); }) ==
+        "`t` has initial values; it is not put together with others");
 }

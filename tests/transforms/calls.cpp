@@ -309,9 +309,8 @@ b[j] = b[j] + 1    {id=w}
 )");
   CHECK(message([&] { outlined(k, "id:nothing"); }) ==
         "`within` selects no instruction in kernel `prog`; it has `x`, `y`, `z`, `w`");
-  CHECK(message([&] {
-          apply(k, "outline", {text("id:x"), text("a")});
-        }).find("`a`") != std::string::npos);
+  CHECK(message([&] { apply(k, "outline", {text("id:x"), text("a")}); }).find("`a`") !=
+        std::string::npos);
   const std::string between = message([&] { outlined(k, "id:x or id:z"); });
   CHECK_MESSAGE(between.find("[i=") != std::string::npos, between);
   const Kernel shared = parsed(R"(
@@ -361,4 +360,21 @@ TEST_CASE("callees: steps of their own change the code, not the meaning or the a
     with_callee_code(k, "smooth", parsed("kernel smooth(n: int32)\n"));
     FAIL("it is another kernel");
   } catch (const Refused& e) { CHECK(e.diagnostic().code == "other-kernel"); }
+}
+
+TEST_CASE("inline: with the steps of the callee") {
+  Kernel k = rows("call smooth(n, 0.5, a[j, :], b[j, :])");
+  const Kernel& smooth = *k.callees.at("smooth")->meaning;
+  Kernel code = apply(smooth, "split_iname", {text("i"), number(4)});
+  code = apply(code, "tag_inames", {text("i_inner:simd")});
+  k = with_callee_code(k, "smooth", code);
+  const Kernel plain = apply(k, "inline"), with = apply(k, "inline", {}, {{"steps", flag(true)}});
+  CHECK(!plain.has_iname("i_inner"));
+  REQUIRE(with.has_iname("i_inner"));
+  CHECK(tag_text(*with.tag("i_inner")) == "simd");
+  CHECK(print_tree(nest(with).kernel, nest(with).tree).find("for i_outer") != std::string::npos);
+  // Tags of the callee that the caller's loops leave no room for.
+  const Kernel grid = with_callee_code(k, "smooth", apply(smooth, "tag_inames", {text("i:g.0")}));
+  const Kernel tagged = apply(grid, "tag_inames", {text("j:g.0")});
+  CHECK(code_of([&] { apply(tagged, "inline", {}, {{"steps", flag(true)}}); }) == "axis-taken");
 }

@@ -4,6 +4,7 @@
 #include "core/rewrite/as_text.h"
 #include "loop_kit.h"
 #include "same_values.h"
+#include "transforms/make_reduction_inames_unique.h"
 
 using namespace moonloop;
 
@@ -100,12 +101,10 @@ TEST_CASE("duplicate_inames: what it refuses") {
   CHECK(message([&] { duplicate_inames(k, {"z"}, second); }) ==
         "no iname `z` in kernel `two`; it has `i`");
   CHECK(message([&] { duplicate_inames(k, {}, second); }) == "no iname is given to duplicate");
-  CHECK(message([&] {
-          duplicate_inames(k, {"i", "i"}, second);
-        }) == "`i` occurs twice in the list of inames");
-  CHECK(message([&] {
-          duplicate_inames(k, {"i"}, second, {.new_inames = {"p", "q"}});
-        }) == "2 new inames are given for 1 to duplicate");
+  CHECK(message([&] { duplicate_inames(k, {"i", "i"}, second); }) ==
+        "`i` occurs twice in the list of inames");
+  CHECK(message([&] { duplicate_inames(k, {"i"}, second, {.new_inames = {"p", "q"}}); }) ==
+        "2 new inames are given for 1 to duplicate");
   CHECK(message([&] { duplicate_inames(k, {"i"}, second, {.new_inames = {"a"}}); }) ==
         "the name `a` is in use in kernel `two`");
   CHECK(message([&] { duplicate_inames(k, {"i"}, Match::parse("id:third")); }) ==
@@ -113,9 +112,8 @@ TEST_CASE("duplicate_inames: what it refuses") {
   const Kernel other = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
       "a[i] = 1.0 {id=x}\nb[j] = 1.0 {id=y}\n");
-  CHECK(message([&] {
-          duplicate_inames(other, {"i"}, Match(), {.tags = {{"j", "par"}}});
-        }) == "a tag is given for `j`, which is not duplicated");
+  CHECK(message([&] { duplicate_inames(other, {"i"}, Match(), {.tags = {{"j", "par"}}}); }) ==
+        "a tag is given for `j`, which is not duplicated");
 }
 
 TEST_CASE("duplicate_inames: in a loop that never runs, loops keep their bounds") {
@@ -182,4 +180,31 @@ TEST_CASE("text: lanes that hand something on from loop to loop keep one iname")
   // A team alone can nest these loops: text says so by its tags.
   CHECK(print_kernel(as_text(k)) == print_kernel(k));
   CHECK_NOTHROW(check_legal(parsed(print_kernel(k))));
+}
+
+TEST_CASE("make_reduction_inames_unique: a loop for each reduction") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: int64[n], b: int64[n], c: int64[n, n], x: int64[n, n])\n"
+      "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\n"
+      "total(p) := sum(l, x[p, l])\n"
+      "a[i] = sum(j, x[i, j]) {id=x}\nb[i] = max(j, x[j, i]) + total(i) {id=y}\n"
+      "b[i] = b[i] + total(2*i // 2) {id=z}\nc[i, j] = 1 {id=w}\n");
+  const Kernel all = make_reduction_inames_unique(k, {}, Match::parse(""));
+  std::vector<std::string> used;
+  for (const InsnPtr& i : all.instructions)
+    for (const std::string& n : all_inames(all, *i))
+      if (!i->inames.contains(n)) used.push_back(n);
+  CHECK(used.size() == 4);
+  CHECK(std::set<std::string>(used.begin(), used.end()).size() == 4);
+  CHECK(same_values(k, all, {{"n", 4}}));
+  const Kernel one = make_reduction_inames_unique(k, {"j"}, Match::parse("id:x"));
+  CHECK(line(one, "x") == "a[i] = sum(j_0, x[i, j_0])");
+  CHECK(line(one, "y") == line(k, "y"));
+  // What nobody else has stays.
+  CHECK(make_reduction_inames_unique(one, {"j_0"}, Match::parse("id:x")).inames() == one.inames());
+  CHECK(code_of([&] { make_reduction_inames_unique(k, {"i"}, Match::parse("")); }) ==
+        "not-reduced");
+  CHECK(code_of([&] { make_reduction_inames_unique(k, {"q"}, Match::parse("")); }) ==
+        "unknown-iname");
+  CHECK(code_of([&] { make_reduction_inames_unique(k, {}, Match::parse("id:q")); }) == "no-match");
 }

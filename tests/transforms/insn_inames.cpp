@@ -1,6 +1,7 @@
 // add_inames_to_insn, remove_inames_from_insn, remove_predicates_from_insn.
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
+#include "transforms/add_inames_for_unused_hw_axes.h"
 #include "transforms/add_inames_to_insn.h"
 #include "transforms/remove_inames_from_insn.h"
 #include "transforms/remove_predicates_from_insn.h"
@@ -233,4 +234,61 @@ a[i] = 2   {id=two, if=m[i] > 0}
   const Kernel forced =
       apply(k, "remove_predicates_from_insn", {text("id:two")}, {{"unsafe", flag(true)}});
   CHECK(forced.find_insn("two")->predicates.empty());
+}
+
+TEST_CASE("add_inames_for_unused_hw_axes: each instruction is in the loops of all axes") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, a: float64[n], b: float64[n, 16], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < 16}
+tag i: g.0, j: l.0
+assume n >= 1
+<> t = 2*a[i]    {id=factor, inames=i}
+b[i, j] = t*j    {id=use}
+<> u = 3         {id=early}
+c[i] = u         {id=other, inames=i}
+)");
+  const Kernel out = add_inames_for_unused_hw_axes(k, which("writes:t"));
+  CHECK(loops(out, "factor") == "i j");
+  CHECK(loops(out, "other") == "i");
+  CHECK(same_values(k, out, {{"n", 5}}));
+  // Nothing is left to do.
+  CHECK(add_inames_for_unused_hw_axes(out, which("id:factor")).instructions == out.instructions);
+  // Two instances: work-items would write what one of them reads for all.
+  CHECK(message([&] { add_inames_for_unused_hw_axes(k, which("writes:u")); }) ==
+        "tagging `j` as `l.0` would run early[i=0, j=0] and early[i=0, j=1] at the same time, but "
+        "early[i=0, j=0] writes u and early[i=0, j=1] writes it too (n=1)");
+}
+
+TEST_CASE("add_inames_for_unused_hw_axes: refusals") {
+  const auto refused = [&](const char* tags, const char* within) {
+    const auto f = [&] {
+      const Kernel k = apply(parsed(R"(
+kernel s(n: int32, a: float64[n], b: float64[n, 16], c: float64[n])
+domain {[i, j, l]: 0 <= i < n and 0 <= j < 16 and 0 <= l < 16}
+domain {[m]: 0 <= m < i}
+c[i] = 2*a[i]       {id=row, inames=i}
+b[i, j] = c[i]*j    {id=use}
+b[i, l] = b[i, l]+1 {id=again}
+b[i, m] = 3         {id=part}
+<> t = 2            {id=alone}
+)"),
+                             "tag_inames", {text(tags)});
+      add_inames_for_unused_hw_axes(k, which(within));
+    };
+    return code_of(f) + ": " + message(f);
+  };
+  // Two instances: a work-item would overwrite what another one has changed.
+  CHECK(refused("i:g.0, j:l.0", "id:row") ==
+        "breaks-order: row[i=0, j=1] would run before use[i=0, j=0], but use[i=0, j=0] reads c[0] "
+        "and row[i=0, j=1] writes it (n=1)");
+  CHECK(refused("i:g.0, j:l.0, l:l.0", "id:row") ==
+        "several-inames: `row` does not use the axis `l.0`, on which `j`, `l` are; "
+        "add_inames_to_insn adds one of "
+        "them");
+  CHECK(refused("j:l.auto", "id:row") ==
+        "open-axis: `j` is tagged `l.auto`: its axis is not known yet");
+  CHECK(refused("m:l.0", "id:alone") ==
+        "missing-loop: the bounds of `m` depend on `i`, which is not a loop around `alone`");
+  const Kernel k = parsed(kFactor);
+  CHECK(code_of([&] { add_inames_for_unused_hw_axes(k, which("id:none")); }) == "no-match");
 }

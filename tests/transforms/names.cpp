@@ -1,6 +1,6 @@
 // rename_inames, rename_inames_in_batch, replace_instruction_ids, set_argument_order,
 // remove_unused_inames, remove_unused_arguments, rename_argument, find_unused_axis_tag,
-// find_padding_multiple, and real numbers in fix_parameters.
+// find_padding_multiple, set_instruction_priority, and real numbers in fix_parameters.
 #include "core/model/original_layout.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
@@ -11,6 +11,7 @@
 #include "transforms/rename_inames_in_batch.h"
 #include "transforms/replace_instruction_ids.h"
 #include "transforms/set_argument_order.h"
+#include "transforms/set_instruction_priority.h"
 
 using namespace moonloop;
 
@@ -40,9 +41,7 @@ TEST_CASE("rename_inames: several loops become one") {
   CHECK(same_values(k, out, {{"n", 5}}));
   CHECK(tree(rename_inames(k, {"j", "i"}, "i", {.existing_ok = true})) ==
         "for i\n  one\n  two\nfor l\n  three\n");
-  CHECK(message([&] {
-          rename_inames(k, {"i", "j", "l"}, "x");
-        }) ==
+  CHECK(message([&] { rename_inames(k, {"i", "j", "l"}, "x"); }) ==
         "three[x=0] would run before one[x=1], but one[x=1] writes b[1] and three[x=0] reads it "
         "(n=2)");
   CHECK(code_of([&] { rename_inames(k, {"i", "j"}, "i"); }) == "name-taken");
@@ -64,9 +63,8 @@ b[i, j] = a[j, i]   {id=copy}
   CHECK(same_values(k, out, {{"n", 4}}));
   CHECK(line(rename_inames_in_batch(k, {{"i", "i"}, {"j", "col"}}), "copy") ==
         "b[i, col] = a[col, i]");
-  CHECK(message([&] {
-          rename_inames_in_batch(k, {{"i", "x"}, {"j", "x"}});
-        }) == "`i` and `j` would both be `x`; `rename_inames` makes them one");
+  CHECK(message([&] { rename_inames_in_batch(k, {{"i", "x"}, {"j", "x"}}); }) ==
+        "`i` and `j` would both be `x`; `rename_inames` makes them one");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"i", "j"}}); }) == "name-taken");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"i", "2x"}}); }) == "bad-name");
   CHECK(code_of([&] { rename_inames_in_batch(k, {{"z", "x"}}); }) == "unknown-iname");
@@ -86,9 +84,8 @@ b[i] = sum(j, a[j])     {id=second, dep=first}
   const Kernel later = apply(apply(k, "split_iname", {text("i"), number(2)}),
                              "replace_instruction_ids", {text("second:total")});
   CHECK(same_values(k, apply(later, "tag_inames", {text("i_inner:unr")}), {{"n", 5}}));
-  CHECK(message([&] {
-          replace_instruction_ids(k, {{"first", "second"}});
-        }) == "`first` and `second` would both have the id `second`");
+  CHECK(message([&] { replace_instruction_ids(k, {{"first", "second"}}); }) ==
+        "`first` and `second` would both have the id `second`");
   CHECK(code_of([&] { replace_instruction_ids(k, {{"third", "x"}}); }) == "unknown-instruction");
   CHECK(code_of([&] { replace_instruction_ids(k, {{"first", "a b"}}); }) == "bad-name");
 }
@@ -98,9 +95,8 @@ TEST_CASE("set_argument_order") {
   const Kernel out = set_argument_order(k, {"d", "c", "b", "a", "n"});
   CHECK(argument_names(out) == "d c b a n");
   CHECK(same_values(k, out, {{"n", 3}}));
-  CHECK(message([&] {
-          set_argument_order(k, {"d", "c", "b", "a"});
-        }) == "the argument `n` is missing");
+  CHECK(message([&] { set_argument_order(k, {"d", "c", "b", "a"}); }) ==
+        "the argument `n` is missing");
   CHECK(message([&] { set_argument_order(k, {"d", "d"}); }) == "the argument `d` is there twice");
   CHECK(code_of([&] { set_argument_order(k, {"d", "d"}); }) == "bad-order");
   CHECK(code_of([&] { set_argument_order(k, {"x"}); }) == "unknown-argument");
@@ -207,15 +203,13 @@ a[i, 0] = b[i, i]
   CHECK(multiple({text("a"), number(0), number(128), number(0)}) == 4);
   CHECK(multiple({text("a"), number(0), number(128)}) == 3);
   CHECK(multiple({text("a"), number(0), number(128), number(1)}) == 1);
-  CHECK(message([&] {
-          multiple({text("b"), number(0), number(128)});
-        }) == "the stride of axis 0 of `b` is `n`, not a positive number");
+  CHECK(message([&] { multiple({text("b"), number(0), number(128)}); }) ==
+        "the stride of axis 0 of `b` is `n`, not a positive number");
   CHECK(code_of([&] { multiple({text("b"), number(0), number(128)}); }) == "bad-strides");
   CHECK(code_of([&] { multiple({text("a"), number(2), number(128)}); }) == "bad-axis");
   CHECK(code_of([&] { multiple({text("a"), number(0), number(0)}); }) == "bad-padding");
-  CHECK(code_of([&] {
-          multiple({text("a"), number(0), number(8), Value{-0.5}});
-        }) == "bad-padding");
+  CHECK(code_of([&] { multiple({text("a"), number(0), number(8), Value{-0.5}}); }) ==
+        "bad-padding");
 }
 
 TEST_CASE("fix_parameters: real numbers") {
@@ -232,9 +226,39 @@ b[i] = alpha*a[i]   {id=one}
   CHECK(same_values(fixed({{"alpha", Value{1.5}}}), k, {{"n", 3}}));
   CHECK(message([&] { fixed({{"n", Value{1.5}}}); }) == "1.5 does not fit the int32 parameter `n`");
   CHECK(
-      message([&] {
-        fixed({{"alpha", Value{0.5}}}, {{"within", text("id:one")}});
-      }) ==
+      message([&] { fixed({{"alpha", Value{0.5}}}, {{"within", text("id:one")}}); }) ==
       "`within` leaves the parameter `alpha`, and that it is 0.5 cannot be assumed: it is float32");
   CHECK(code_of([&] { fixed({{"beta", Value{0.5}}}); }) == "unknown-parameter");
+}
+
+TEST_CASE("set_instruction_priority: first what may be first") {
+  const Kernel k = parsed(R"(
+kernel s(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+a[i] = 1       {id=one}
+b[i] = 2*a[i]  {id=two}
+c[j] = 3       {id=three}
+c[j] = c[j]+1  {id=four}
+)");
+  const auto first = [&](const char* ids, int priority) {
+    return set_instruction_priority(k, Match::parse(ids), priority);
+  };
+  CHECK(tree(first("id:three", 1)) == "for j\n  three\n  four\nfor i\n  one\n  two\n");
+  CHECK(tree(first("id:two", 1)) == "for i\n  one\n  two\nfor j\n  three\n  four\n");
+  CHECK(tree(first("id:one or id:two", -1)) == "for j\n  three\n  four\nfor i\n  one\n  two\n");
+  CHECK(first("id:three", 7).find_insn("three")->priority == 7);
+  CHECK(same_values(k, first("id:four", 2), {{"n", 4}}));
+  // What is written behind a statement, and has to run before it, stays there.
+  const Kernel late = parsed(R"(
+kernel s(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = 2      {id=one, dep=two}
+a[i] = 1      {id=two}
+)");
+  CHECK(tree(set_instruction_priority(late, Match::parse("id:one"), 1)) == tree(late));
+  CHECK(code_of([&] { first("id:none", 1); }) == "no-match");
+  CHECK(code_of([&] {
+          apply(k, "set_instruction_priority", {text("id:one"), number(1LL << 40)});
+        }) == "bad-argument");
 }
