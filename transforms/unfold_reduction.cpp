@@ -111,8 +111,8 @@ class Unfolding {
     }
     // What else a choice is from waits for all terms, which may come before what it needs.
     Expr rest = with(target), others = with(lit(0));
-    const auto own = std::find_if(base.begin(), base.end(),
-                                  [&](const Expr& t) { return equal(t, target); });
+    const auto own =
+        std::find_if(base.begin(), base.end(), [&](const Expr& t) { return equal(t, target); });
     if (choice && own != base.end() && base.size() > 1) {
       base.erase(own);
       others = with(with_operands(added, base));
@@ -124,7 +124,8 @@ class Unfolding {
     const Names around(insn.inames.begin(), insn.inames.end());
     std::set<std::string> taken;  // loops of updates so far
     for (const auto& [reduction, minus] : reductions)
-      for (const Reduce& each : parts(reduction)) add_terms(insn, added, each, minus, around, taken);
+      for (const Reduce& each : parts(reduction))
+        add_terms(insn, added, each, minus, around, taken);
     // What is left reads the new value in the place of the reduction, and the old one nowhere.
     if (!equal(rest, target)) {
       require_apart(insn, others, around);
@@ -172,7 +173,9 @@ class Unfolding {
   /// The sum, or one of each of its terms.
   std::vector<Reduce> parts(const Reduce& sum) const {
     const auto* n = sum.args[0].as<Nary>();
-    if (!each_term_ || sum.op != ReduceOp::Sum || !n || n->op != NaryOp::Add || contains_reduction(sum.args[0])) return {sum};
+    if (!each_term_ || sum.op != ReduceOp::Sum || !n || n->op != NaryOp::Add ||
+        contains_reduction(sum.args[0]))
+      return {sum};
     std::vector<Reduce> out;
     for (const Expr& t : n->terms) {
       out.push_back(sum);
