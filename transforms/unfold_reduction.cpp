@@ -315,15 +315,14 @@ const Op unfold_reduction_op{
     a[i] = (a[i] - sum(k, l[i, k]*x[k]))/d    becomes    a[i] = a[i] - l[i, k]*x[k]    in the loop k too
                                                          a[i] = a[i]/d
 
-What the sums are added to, where that is not the assignee, is assigned first. Where the least or
-largest is of the assignee, a reduction and more, the terms of the reduction come first:
+What the sums are added to, where that is not the assignee, is assigned first. The loop k is then one
+like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
+of recognize_reduction; as there, the order of additions, and with it rounding, may change.
+
+Where the assignee is chosen from itself, a reduction and more, the terms of the reduction come first:
 
     a[i] = max(a[i], b[i], max(k, t[i, k]))   becomes    a[i] = max(a[i], t[i, k])     in the loop k too
                                                          a[i] = max(a[i], b[i])
-
- The loop k is then one
-like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
-of recognize_reduction; as there, the order of additions, and with it rounding, may change.
 
 Refuses terms that another statement makes in the loop of the sum; terms, conditions and rests that
 may read the element that is assigned, and elements of another
