@@ -83,9 +83,8 @@ TEST_CASE("unfold_reduction: the least and largest of terms, and of something el
         "s_update: x[i] = max(x[i], A[i, k])\n"
         "s: x[i] = 2*x[i]\n");
   for (const char* rhs :
-       {"max(y[i], max(k, A[i, k]))", "min(x[i], y[i], min(k, A[i, k]), min(k, B[k, i]))",
-        "abs(max(x[i], max((k, l), A[k, l])))", "max(x[i], min(k, A[i, k]), max(k, B[i, k]))",
-        "max(sum(k, A[i, k]), x[i])"}) {
+       {"max(y[i], max(k, A[i, k]))", "min(x[i], y[i], min(k, A[i, k]), min(l, B[l, i]))",
+        "abs(max(x[i], max((k, l), A[k, l])))", "max(x[i], min(k, A[i, k]), max(l, B[i, l]))"}) {
     CAPTURE(rhs);
     const std::string text =
         kHead + "domain {[i]: 0 <= i < n}\ndomain {[k, l]: 0 <= k, l <= i}\nx[i] = " + rhs +
@@ -95,6 +94,7 @@ TEST_CASE("unfold_reduction: the least and largest of terms, and of something el
   CHECK(refusal_of(kHead + loops + "x[i] = max(k, A[i, k])\n") == "no-reduction");
   CHECK(refusal_of(kHead + loops + "x[i] = max(y[i], min(k, A[i, k]))\n") == "no-reduction");
   CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], max(k, x[k + 1]))\n") == "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], sum(k, A[i, k]))\n") == "reads-assignee");
   CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], x[i % 3], max(k, A[i, k]))\n") ==
         "reads-assignee");
   CHECK(refusal_of("kernel f(n: int32, a: float64[n], x: float32[n])\n" + loops +
