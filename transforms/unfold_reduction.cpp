@@ -10,6 +10,7 @@
 #include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/lookup.h"
+#include "core/order/accumulation.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
 #include "core/rewrite/iname_rewrite.h"
@@ -29,6 +30,18 @@ const Reduce* sum_of(const Expr& term, bool& minus) {
   return r && r->op == ReduceOp::Sum ? r : nullptr;
 }
 
+/// Whether `e` is the least or largest of a reduction of that kind and something else.
+bool chooses(const Expr& e) {
+  const Call* c = e.as<Call>();
+  const auto op = c ? accumulating_op(e) : std::nullopt;
+  const auto is_reduction = [&](const Expr& x) {
+    const Reduce* r = x.as<Reduce>();
+    return r && r->op == op;
+  };
+  return op && std::any_of(c->args.begin(), c->args.end(), is_reduction) &&
+         !std::all_of(c->args.begin(), c->args.end(), is_reduction);
+}
+
 class Unfolding {
  public:
   Unfolding(const Kernel& k, bool each_term)
@@ -45,20 +58,23 @@ class Unfolding {
       all.insert(all.end(), made_.begin(), made_.end());
     }
     if (!found_)
-      refuse("no-reduction", k_.at, "no selected instruction adds a sum that is always evaluated");
+      refuse("no-reduction", k_.at,
+             "no selected instruction adds a sum, or takes the least or largest of terms and of "
+             "something else, that is always evaluated");
     out_.instructions = std::move(all);
     return proved(rebase(std::move(out_)));
   }
 
  private:
-  /// The outermost sum or difference with reductions among its terms; null where there is none.
+  /// The outermost sum, difference or choice with reductions among its terms; null where there is
+  /// none.
   Expr addition(const Expr& e) const {
     bool minus = false;
     if (const Nary* n = e.as<Nary>(); n && n->op == NaryOp::Add &&
                                       std::any_of(n->terms.begin(), n->terms.end(),
                                                   [&](const Expr& t) { return sum_of(t, minus); }))
       return e;
-    if (sum_of(e, minus) && !minus) return e;
+    if ((sum_of(e, minus) && !minus) || chooses(e)) return e;
     if (e.as<Reduce>() || e.as<Select>() || e.as<SubArray>()) return {};
     if (const Nary* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) return {};
     Expr found;
@@ -78,25 +94,40 @@ class Unfolding {
     const Expr& target = insn.lhs[0];
     require_type(insn, added);
 
-    const Expr rest = rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? target : e; });
+    const auto with = [&](const Expr& value) {
+      return rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? value : e; });
+    };
     Exprs base;
-    std::vector<std::pair<Reduce, bool>> sums;
+    std::vector<std::pair<Reduce, bool>> reductions;
     const Nary* n = added.as<Nary>();
-    for (const Expr& t : n ? n->terms : Exprs{added}) {
+    const Call* choice = added.as<Call>();
+    for (const Expr& t : n ? n->terms : choice ? choice->args : Exprs{added}) {
       bool minus = false;
-      if (const Reduce* r = sum_of(t, minus))
-        sums.emplace_back(*r, minus);
+      const Reduce* r = choice ? t.as<Reduce>() : sum_of(t, minus);
+      if (r && (!choice || r->op == accumulating_op(added)))
+        reductions.emplace_back(*r, minus);
       else
         base.push_back(t);
     }
-    if (base.size() != 1 || !equal(base[0], target)) assign_base(insn, base);
+    // What else a choice is from waits for all terms, which may come before what it needs.
+    Expr rest = with(target), others = with(lit(0));
+    const auto own =
+        std::find_if(base.begin(), base.end(), [&](const Expr& t) { return equal(t, target); });
+    if (choice && own != base.end() && base.size() > 1) {
+      base.erase(own);
+      others = with(with_operands(added, base));
+      base.insert(base.begin(), target);
+      rest = with(with_operands(added, base));
+    } else if (base.size() != 1 || own == base.end()) {
+      assign_base(insn, added, base);
+    }
     const Names around(insn.inames.begin(), insn.inames.end());
     std::set<std::string> taken;  // loops of updates so far
-    for (const auto& [sum, minus] : sums)
-      for (const Reduce& each : parts(sum)) add_terms(insn, each, minus, around, taken);
-    // What is left reads the new value in the place of the sum, and the old one nowhere.
+    for (const auto& [reduction, minus] : reductions)
+      for (const Reduce& each : parts(reduction))
+        add_terms(insn, added, each, minus, around, taken);
+    // What is left reads the new value in the place of the reduction, and the old one nowhere.
     if (!equal(rest, target)) {
-      Expr others = rewrite(rhs, [&](const Expr& e) { return e.same_as(added) ? lit(0) : e; });
       require_apart(insn, others, around);
       made_.push_back(
           edit(std::make_shared<const Instruction>(insn), [&](Instruction& i) { i.rhs = rest; }));
@@ -117,13 +148,15 @@ class Unfolding {
     const auto left = typer.type(insn.lhs[0]);
     const auto right = left ? typer.type(added, left->type) : std::nullopt;
     if (!left || !right || !(left->type == right->type))
-      refuse("unsupported", insn.at, "`{}` and the sum that it gets have different types",
+      refuse("unsupported", insn.at, "`{}` and the reduction that it gets have different types",
              to_string(insn.lhs[0]));
   }
 
-  void assign_base(const Instruction& insn, const Exprs& base) {
+  void assign_base(const Instruction& insn, const Expr& added, const Exprs& base) {
     Instruction first = part(insn, "_base");
-    if (base.empty()) {
+    if (added.as<Call>()) {
+      first.rhs = with_operands(added, base);
+    } else if (base.empty()) {
       first.rhs = lit(0);
     } else if (base.size() == 1) {
       const Expr* inside = negated(base[0]);
@@ -140,7 +173,9 @@ class Unfolding {
   /// The sum, or one of each of its terms.
   std::vector<Reduce> parts(const Reduce& sum) const {
     const auto* n = sum.args[0].as<Nary>();
-    if (!each_term_ || !n || n->op != NaryOp::Add || contains_reduction(sum.args[0])) return {sum};
+    if (!each_term_ || sum.op != ReduceOp::Sum || !n || n->op != NaryOp::Add ||
+        contains_reduction(sum.args[0]))
+      return {sum};
     std::vector<Reduce> out;
     for (const Expr& t : n->terms) {
       out.push_back(sum);
@@ -168,8 +203,8 @@ class Unfolding {
                      other->id, w, i, insn.id);
   }
 
-  void add_terms(const Instruction& insn, const Reduce& sum, bool minus, const Names& around,
-                 std::set<std::string>& taken) {
+  void add_terms(const Instruction& insn, const Expr& added, const Reduce& sum, bool minus,
+                 const Names& around, std::set<std::string>& taken) {
     Names all = around;
     all.insert(all.end(), sum.inames.begin(), sum.inames.end());
     require_apart(insn, sum.args[0], all);
@@ -188,8 +223,9 @@ class Unfolding {
       loops = own.fresh;
     }
     const Expr& target = insn.lhs[0];
-    update.rhs = minus ? difference(target, term, insn.rhs.at())
-                       : Expr(Nary{NaryOp::Add, {target, term}}, insn.rhs.at());
+    update.rhs = added.as<Call>() ? with_operands(added, {target, term})
+                 : minus          ? difference(target, term, insn.rhs.at())
+                                  : Expr(Nary{NaryOp::Add, {target, term}}, insn.rhs.at());
     update.inames.insert(loops.begin(), loops.end());
     made_.push_back(std::make_shared<const Instruction>(std::move(update)));
   }
@@ -223,8 +259,7 @@ class Unfolding {
 
   /// No instance of `e`, in the loops, reads the element that it assigns.
   void require_apart(const Instruction& insn, const Expr& term, const Names& loops) const {
-    const Expr e = expand_rules(k_, term);
-    const Expr& target = insn.lhs[0];
+    const Expr e = expand_rules(k_, term), target = expand_rules(k_, insn.lhs[0]);
     const std::string& name = written_name(target);
     const auto refuse_read = [&](const Expr& by) {
       refuse("reads-assignee", by.at() ? by.at() : insn.at,
@@ -274,7 +309,8 @@ Kernel unfold_reduction(const Kernel& k, const Match& within, const UnfoldOption
 extern const Op unfold_reduction_op;
 const Op unfold_reduction_op{
     .name = "unfold_reduction",
-    .doc = R"(Adds the terms of sums to the assignee one by one, in loops of their own.
+    .doc =
+        R"(Adds the terms of sums to the assignee one by one, in loops of their own; so with `min` and `max`.
 
     a[i] = (a[i] - sum(k, l[i, k]*x[k]))/d    becomes    a[i] = a[i] - l[i, k]*x[k]    in the loop k too
                                                          a[i] = a[i]/d
@@ -283,9 +319,14 @@ What the sums are added to, where that is not the assignee, is assigned first. T
 like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
 of recognize_reduction; as there, the order of additions, and with it rounding, may change.
 
+Where the assignee is chosen from itself, a reduction and more, the terms of the reduction come first:
+
+    a[i] = max(a[i], b[i], max(k, t[i, k]))   becomes    a[i] = max(a[i], t[i, k])     in the loop k too
+                                                         a[i] = max(a[i], b[i])
+
 Refuses terms that another statement makes in the loop of the sum; terms, conditions and rests that
 may read the element that is assigned, and elements of another
-type than the sum's.)",
+type than the sum's; a least or largest value of terms alone.)",
     .params = {{.name = "within",
                 .kind = Kind::Match,
                 .help = "changes these instructions only",

@@ -392,7 +392,13 @@ std::optional<PwAff> to_affine(const Expr& e, const std::vector<std::string>& di
 }
 
 std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& dims) {
-  return Reader({e}, dims).condition(e);
+  std::string key = to_string(e);
+  for (const std::string& d : dims) key += ";" + d;
+  auto& known = memo().conditions;
+  if (const auto it = known.find(key); it != known.end()) return it->second;
+  std::optional<Set> points = Reader({e}, dims).condition(e);
+  if (points) known.emplace(std::move(key), *points);
+  return points;
 }
 
 bool is_of_instances(const Kernel& k, const Expr& e) {

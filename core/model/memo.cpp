@@ -71,7 +71,7 @@ void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
           questions.size() + covered.size() + held_.size() + distinct_.size() + maps.size() +
-          ranges.size() + trips.size() + footprints.size() + held_maps_.size() <
+          conditions.size() + ranges.size() + trips.size() + footprints.size() + held_maps_.size() <
       kMost)
     return;
   texts.clear();
@@ -82,6 +82,7 @@ void Memo::limit() {
   kept.clear();
   orders.clear();
   maps.clear();
+  conditions.clear();
   ranges.clear();
   trips.clear();
   made_maps_.clear();

@@ -23,18 +23,24 @@ using UnionPwAff = Owner<isl_union_pw_aff, isl_union_pw_aff_copy, isl_union_pw_a
 /// and that its counter of operations does not see. Beyond these limits there is no schedule.
 constexpr int kMostParts = 4, kMostConstraints = 24;
 constexpr unsigned long kScheduleOperations = 500'000;
+/// Its systems of equations grow with the statements and with the constraints of all dependences:
+/// with a product of so much, isl takes half a second; with seven times as much, 15 s.
+constexpr std::size_t kMostWork = 8'000;
 
 class TooInvolved {};
 
-Map not_too_involved(Map m) {
+/// Adds the number of its constraints to `constraints`.
+Map not_too_involved(Map m, std::size_t& constraints) {
   m = isl_map_remove_redundancies(m.take());
   const Set pairs = isl_map_wrap(m.copy());
   const std::vector<BasicSet> parts = parts_of(pairs);
   if (parts.size() > kMostParts) throw TooInvolved();
-  for (const BasicSet& part : parts)
-    if (count(isl_basic_set_n_constraint(part.get())) > kMostConstraints ||
-        count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0)
+  for (const BasicSet& part : parts) {
+    const int own = count(isl_basic_set_n_constraint(part.get()));
+    if (own > kMostConstraints || count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0)
       throw TooInvolved();
+    constraints += std::size_t(own);
+  }
   return m;
 }
 
@@ -56,9 +62,12 @@ class Scheduling {
     UnionSet domain = isl_union_set_empty(isl_space_params_alloc(isl(), 0));
     for (const int s : chosen_) domain = isl_union_set_add_set(domain.take(), instances(s).take());
     UnionMap kept = isl_union_map_empty(isl_space_params_alloc(isl(), 0));
-    for (const Dependence& d : found_.all)
-      if (is_chosen(d.from) && is_chosen(d.to))
-        kept = isl_union_map_add_map(kept.take(), not_too_involved(relation(d)).take());
+    std::size_t constraints = 0;
+    for (const Dependence& d : found_.all) {
+      if (!is_chosen(d.from) || !is_chosen(d.to)) continue;
+      kept = isl_union_map_add_map(kept.take(), not_too_involved(relation(d), constraints).take());
+      if (constraints * chosen_.size() > kMostWork) throw TooInvolved();
+    }
     Constraints all = isl_schedule_constraints_on_domain(domain.take());
     all = isl_schedule_constraints_set_validity(all.take(), kept.copy());
     all = isl_schedule_constraints_set_coincidence(all.take(), kept.copy());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/model/memo.h"
 #include "core/model/mixed_radix.h"
 #include "core/order/two_instances.h"
 #include "core/sets/budget.h"
@@ -106,7 +107,8 @@ ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
   for (const Expr& p : insn.predicates) {
     const std::optional<Set> holds = to_condition(k, p, dims);
     if (holds)
-      d = isl_set_intersect(d.take(), holds->copy());
+      d = memo().made("both " + memo().name(d) + memo().name(*holds),
+                      [&] { return Set(isl_set_intersect(d.copy(), holds->copy())); });
     else
       all_affine = false;
   }

@@ -127,9 +127,9 @@ class TwoInstances {
   const std::map<std::string, std::size_t>& parameters() const { return parameters_; }
   /// The instance is at one of these points, if they are known; false: they are not linear.
   bool at(int side, const std::optional<Set>& points) {
-    const auto rows = points ? linear_rows(*points) : std::nullopt;
+    const auto rows = points ? memo().rows_of(*points) : nullptr;
     if (rows) constrain(*rows, places_[side]);
-    return rows.has_value();
+    return rows != nullptr;
   }
   /// Both access the same element, where the inames of the accesses have these values.
   template <class Fixed>

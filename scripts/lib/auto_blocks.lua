@@ -82,17 +82,14 @@ local function axis_of(script, iname, parts, items, vector)
   return out
 end
 
--- Splits a loop into groups, parts a row of work-items apart, work-items, and neighbours of one.
-local function split(script, why, iname, axis, number, tag)
+-- The splits of a loop into groups, parts a row of work-items apart, work-items, and neighbours of one.
+local function splits_of(iname, axis, number, tag)
   local inside, rest = iname .. "_in", iname .. "_rest"
-  return script:try(why, "split_iname", iname, axis.size,
-                    {outer_iname = iname .. "_block", inner_iname = inside,
-                     outer_tag = "g." .. number})
-    and script:try(why, "split_iname", inside, axis.row,
-                   {outer_iname = iname .. "_part", inner_iname = rest, outer_tag = "ilp"})
-    and script:try(why, "split_iname", rest, axis.vector,
-                   {outer_iname = iname .. "_item", inner_iname = iname .. "_reg",
-                    outer_tag = "l." .. number, inner_tag = tag})
+  return {iname, axis.size,
+          {outer_iname = iname .. "_block", inner_iname = inside, outer_tag = "g." .. number}},
+    {inside, axis.row, {outer_iname = iname .. "_part", inner_iname = rest, outer_tag = "ilp"}},
+    {rest, axis.vector, {outer_iname = iname .. "_item", inner_iname = iname .. "_reg",
+                         outer_tag = "l." .. number, inner_tag = tag}}
 end
 
 -- The rules that `after` has and `before` has not.
@@ -169,16 +166,15 @@ function Blocks.make(self, block, tag)
   local rules = Blocks.new_rules(before, script.knl)
   local why = ("a group computes a block along `%s` and `%s`, each work-item several elements of it")
     :format(u, v)
-  if not (split(script, why, v, axes[v], 0, tag) and split(script, why, u, axes[u], 1, "ilp")) then
-    return false
-  end
   local third = Facts.without(Facts.without(block.around, u), v)
-  if #third > 0 and not script:try(why, "tag_inames", {[third[#third]] = "g.2"}) then return false end
   local walk = ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
-  if not script:try(walk, "split_iname", r, steps,
-                    {outer_iname = r .. "_block", inner_iname = r .. "_step", inner_tag = "unr"}) then
-    return false
-  end
+  local splits = {splits_of(v, axes[v], 0, tag)}
+  table.move({splits_of(u, axes[u], 1, "ilp")}, 1, 3, #splits + 1, splits)
+  splits[#splits + 1] = {
+    r, steps, {outer_iname = r .. "_block", inner_iname = r .. "_step", inner_tag = "unr"}, why = walk,
+  }
+  local tags = #third > 0 and {[third[#third]] = "g.2"} or {}
+  if not script:try_splits(why, splits, tags) then return false end
   for _, rule in ipairs(rules) do
     if not stage(script, walk, rule, block, axes) then return false end
   end

@@ -116,7 +116,7 @@ function Cpu:nest(iname)
   local loop = self.facts.loop[iname]
   if self.facts.reduced[iname] then return self:total(loop) end
   if self:tiles_in_time(loop) then return end
-  if self:copies_or_blocks(loop) then return end
+  if self:copies_or_blocks(loop) or self:blocks_inside(loop) then return end
   if self:share_statements(loop) then return end
   if #loop.ids > 1 and self:distribute(loop) then return end
   for _, way in ipairs(self:ways(loop)) do
@@ -156,6 +156,22 @@ end
 function Cpu:copies_or_blocks(loop)
   return self:attempt(function() return self:copy_before(loop) end)
     or self:attempt(function() return Recurrence.blocks(self, loop) end)
+end
+
+-- Of a nest in which no loop is parallel, blocks of the innermost loops that have some.
+function Cpu:blocks_inside(loop)
+  local facts = self.facts
+  local chain = facts:chain(loop)
+  if loop.par or #chain < 2 then return false end
+  for _, each in ipairs(chain) do
+    if facts.loop[each].par then return false end
+  end
+  return self:attempt(function()
+    for i = 2, #chain do
+      if Recurrence.blocks(self, facts.loop[chain[i]]) then return true end
+    end
+    return false
+  end)
 end
 
 -- Whether the statements of a loop have all loops in common.

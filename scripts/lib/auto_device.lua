@@ -58,6 +58,9 @@ function Device.is_no_function(callee)
   return false
 end
 
+-- A launch for each block in each iteration around it would take longer than waves of whole loops.
+function Device:blocks_inside() return false end
+
 -- Loops over time stay on the host.
 function Device:tiles_in_time() return false end
 

@@ -65,12 +65,8 @@ function Facts.of(knl, params, within)
                    function() return facts_of(knl, params, within) end)
 end
 
--- For more statements, isl takes long: 10 s for 25 of them that read neighbours.
-local kMostScheduled = 16
-
--- isl's schedule of what is in the loop; nothing where it has none.
+-- isl's schedule of what is in the loop; nothing where it has none, or would take long.
 function Facts.schedule(knl, iname)
-  if #Facts.instructions_in(knl, iname) > kMostScheduled then return nil end
   return Memory.of(knl, "schedule of " .. iname, function()
     local ok, schedule = pcall(lp.affine_schedule, knl, iname)
     return ok and schedule or nil

@@ -145,6 +145,32 @@ function Script:try(why, name, ...)
   return true
 end
 
+-- Splits loops one after the other, each as `{iname, size, options}` with a `why` of its own or not,
+-- and then tags their parts, and what `tags` has, by one step: it is proved once, where splits with tags
+-- are a proof each.
+function Script:try_splits(why, splits, tags)
+  tags = tags or {}
+  for _, each in ipairs(splits) do
+    local iname, size, options = table.unpack(each)
+    local names, known = {}, {}
+    for key, value in pairs(options) do
+      if not key:match "_tag$" then names[key] = value end
+    end
+    for _, name in ipairs(self.knl.inames) do known[name] = true end
+    if not self:try(each.why or why, "split_iname", iname, size, next(names) and names) then
+      return false
+    end
+    for _, part in ipairs{"outer", "inner"} do
+      local name = names[part .. "_iname"]
+      for _, new in ipairs(self.knl.inames) do
+        if not known[new] and new:sub(1, #iname + 6) == iname .. "_" .. part then name = name or new end
+      end
+      tags[name] = options[part .. "_tag"]
+    end
+  end
+  return self:try(why, "tag_inames", tags)
+end
+
 -- Writes down what no step says.
 function Script:note(text) self.steps[#self.steps + 1] = {why = text} end
 

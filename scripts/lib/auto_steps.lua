@@ -114,10 +114,11 @@ local function tile(device, inames, rules)
   local inner = {device:fresh(inames[1] .. "_in"), device:fresh(inames[2] .. "_in")}
   local why = "tiles, each with what it needs of the half steps before: some of it twice, none through memory"
   local columns = script.computed("%s - " .. halo, {width}, function(w) return w - halo end)
-  if not script:try(why, "split_iname", inames[2], columns,
-                    {outer_iname = outer[2], inner_iname = inner[2], inner_tag = "l.0", outer_tag = "g.0"})
-      or not script:try(why, "split_iname", inames[1], rows,
-                        {outer_iname = outer[1], inner_iname = inner[1], outer_tag = "g.1"}) then
+  if not script:try_splits(why, {
+    {inames[2], columns,
+     {outer_iname = outer[2], inner_iname = inner[2], inner_tag = "l.0", outer_tag = "g.0"}},
+    {inames[1], rows, {outer_iname = outer[1], inner_iname = inner[1], outer_tag = "g.1"}},
+  }) then
     return false
   end
   local swept, all = inner, {{inner[1], 0}}
@@ -129,17 +130,15 @@ local function tile(device, inames, rules)
     if not script:try(why, "precompute", rule, swept, options) then return false end
     swept, all[#all + 1], tags[own[2]] = own, {own[1], 2*i}, "l.0"
   end
-  if not script:try(why, "tag_inames", tags) then return false end
   local each = "a work-item computes neighbouring rows"
-  for _, pair in ipairs(all) do
+  local splits = {}
+  for i, pair in ipairs(all) do
     local more = pair[2]
     local size = script.computed(("(%%s + %d + %%s - 1)//%%s"):format(more), {rows, items, items},
                                  function(r, n) return (r + more + n - 1)//n end)
-    if not script:try(each, "split_iname", pair[1], size, {outer_tag = "l.1", inner_tag = "unr"}) then
-      return false
-    end
+    splits[i] = {pair[1], size, {outer_tag = "l.1", inner_tag = "unr"}}
   end
-  return true
+  return script:try_splits(each, splits, tags)
 end
 
 -- Values that no later half step finds in memory become rules; gives for each launch the statement that is

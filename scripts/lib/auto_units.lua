@@ -11,11 +11,11 @@ local function share(script, inames, tile, warps)
   local why = "all work-items fetch, neighbours along memory"
   local item, lane, rest = tile .. "_item", tile .. "_lane", tile .. "_rest"
   local items = Script.computed("32*%s", {warps}, function(n) return 32*n end)
-  return script:try(why, "join_inames", inames, item)
-    and script:try(why, "split_iname", item, items,
-                   {outer_iname = tile .. "_turn", inner_iname = lane})
-    and script:try(why, "split_iname", lane, 32, {inner_iname = rest, outer_tag = "l.2"})
-    and script:try(why, "split_iname", rest, 4, {outer_tag = "l.1", inner_tag = "l.0"})
+  return script:try(why, "join_inames", inames, item) and script:try_splits(why, {
+    {item, items, {outer_iname = tile .. "_turn", inner_iname = lane}},
+    {lane, 32, {inner_iname = rest, outer_tag = "l.2"}},
+    {rest, 4, {outer_tag = "l.1", inner_tag = "l.0"}},
+  })
 end
 
 -- The same for tiles that are not rectangles: a warp has neighbours along the second loop, four or,
@@ -26,13 +26,17 @@ local function spread(script, inames, is_short, warps)
   local lane, row = fast .. "_lane", slow .. "_row"
   if is_short then
     local rows = Script.computed("8*%s", {warps}, function(n) return 8*n end)
-    return script:try(why, "split_iname", fast, 4, {inner_tag = "l.0"})
-      and script:try(why, "split_iname", slow, rows, {inner_iname = row})
-      and script:try(why, "split_iname", row, 8, {outer_tag = "l.2", inner_tag = "l.1"})
+    return script:try_splits(why, {
+      {fast, 4, {inner_tag = "l.0"}},
+      {slow, rows, {inner_iname = row}},
+      {row, 8, {outer_tag = "l.2", inner_tag = "l.1"}},
+    })
   end
-  return script:try(why, "split_iname", fast, 32, {inner_iname = lane})
-    and script:try(why, "split_iname", lane, 4, {outer_tag = "l.1", inner_tag = "l.0"})
-    and script:try(why, "split_iname", slow, warps, {inner_tag = "l.2"})
+  return script:try_splits(why, {
+    {fast, 32, {inner_iname = lane}},
+    {lane, 4, {outer_tag = "l.1", inner_tag = "l.0"}},
+    {slow, warps, {inner_tag = "l.2"}},
+  })
 end
 
 local function walk_along(r)
@@ -277,33 +281,28 @@ function Units.make(self, block, ahead)
   local updates = updates_of(script, reductions)
   local of_u = {u .. "_warp", u .. "_half", u .. "_row"}
   local of_v = {v .. "_part", v .. "_column", v .. "_pair"}
-  local taken = script:try(why, "split_iname", u, rows,
-                           {outer_iname = u .. "_block", inner_iname = u .. "_in", outer_tag = "g.1"})
-    and script:try(why, "split_iname", u .. "_in", 16,
-                   {outer_iname = of_u[1], inner_iname = u .. "_rest", outer_tag = "l.2"})
-    and script:try(why, "split_iname", u .. "_rest", 8,
-                   {outer_iname = of_u[2], inner_iname = of_u[3], outer_tag = "ilp", inner_tag = "l.1"})
-    and script:try(why, "split_iname", v, columns,
-                   {outer_iname = v .. "_block", inner_iname = v .. "_in", outer_tag = "g.0"})
-    and script:try(why, "split_iname", v .. "_in", 8,
-                   {outer_iname = of_v[1], inner_iname = v .. "_rest", outer_tag = "ilp"})
-    and script:try(why, "split_iname", v .. "_rest", 2,
-                   {outer_iname = of_v[2], inner_iname = of_v[3], outer_tag = "l.0", inner_tag = "vec"})
+  local splits = {
+    {u, rows, {outer_iname = u .. "_block", inner_iname = u .. "_in", outer_tag = "g.1"}},
+    {u .. "_in", 16, {outer_iname = of_u[1], inner_iname = u .. "_rest", outer_tag = "l.2"}},
+    {u .. "_rest", 8,
+     {outer_iname = of_u[2], inner_iname = of_u[3], outer_tag = "ilp", inner_tag = "l.1"}},
+    {v, columns, {outer_iname = v .. "_block", inner_iname = v .. "_in", outer_tag = "g.0"}},
+    {v .. "_in", 8, {outer_iname = of_v[1], inner_iname = v .. "_rest", outer_tag = "ilp"}},
+    {v .. "_rest", 2,
+     {outer_iname = of_v[2], inner_iname = of_v[3], outer_tag = "l.0", inner_tag = "vec"}},
+  }
   local third = Facts.without(Facts.without(block.around, u), v)
-  if #third > 0 then
-    taken = taken and script:try(why, "tag_inames", {[third[#third]] = "g.2"})
-  end
+  local tags = #third > 0 and {[third[#third]] = "g.2"} or {}
   for _, update in ipairs(updates) do
-    local r = update.r
-    local walk = walk_along(r)
-    taken = taken
-      and script:try(walk, "split_iname", r, steps,
-                     {outer_iname = r .. "_block", inner_iname = r .. "_in"})
-      and script:try(walk, "split_iname", r .. "_in", 4,
-                     {outer_iname = r .. "_step", inner_iname = r .. "_unit", outer_tag = "unr",
-                      inner_tag = update.is_plain and "mma" or "unr"})
+    local r, walk = update.r, walk_along(update.r)
+    splits[#splits + 1] = {r, steps, {outer_iname = r .. "_block", inner_iname = r .. "_in"}, why = walk}
+    splits[#splits + 1] = {
+      r .. "_in", 4,
+      {outer_iname = r .. "_step", inner_iname = r .. "_unit", outer_tag = "unr",
+       inner_tag = update.is_plain and "mma" or "unr"}, why = walk,
+    }
   end
-  if not taken then return false end
+  if not script:try_splits(why, splits, tags) then return false end
   local tiles = {}
   for _, rule in ipairs(rules) do
     local tile = fetch(script, rule, {rows = of_u, columns = of_v},

@@ -407,6 +407,10 @@ TEST_CASE("auto: products of doubles take matrix units on CUDA, where their form
   };
   CHECK(has(code("product"), "mma_16x8x4(acc"));
   CHECK(!has(code("apart"), "mma"));
+  // The parts of a block get their tags by one step.
+  const std::string tags =
+      "i_block = \"g.1\", i_half = \"ilp\", i_row = \"l.1\", i_warp = \"l.2\", j_block = \"g.0\"";
+  CHECK(has(f.read("k.lua"), "product = lp.tag_inames(product, {" + tags));
   CHECK(has(code("apart"), "__shared__ double a_tile"));
   // Two products add to the same registers.
   const std::string twice = code("twice");
@@ -652,6 +656,32 @@ TEST_CASE("auto: sums of what earlier iterations compute are parted into blocks"
                                  f.str());
         CHECK_MESSAGE(has(run.out, "verify: equal"), name << " n=" << n << run.out << run.err);
       }
+  }
+}
+
+TEST_CASE("auto: the best of all ways to cut a part, in blocks of the innermost loop") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel parts(n: int32, t: inout int32[n, n])\n"
+          "domain {[d]: 0 <= d < n}\n"
+          "domain {[j]: n - d <= j < n}\n"
+          "domain {[k]: n - d <= k < j}\n"
+          "i := n - 1 - d\n"
+          "t[i, j] = max(t[i, j], t[i, j - 1], t[i + 1, j] + 1, max(k, t[i, k] + t[k + 1, j]))\n");
+  for (const char* target : {"c", "openmp", "opencl"}) {
+    CAPTURE(target);
+    const std::string of = std::string(" --target ") + target;
+    CHECK(tool("auto k.loop -o k.lua -p n=1000" + of, f.str()).status == 0);
+    const std::string script = f.read("k.lua");
+    // On devices, each block would be a launch in each iteration of `d`.
+    const bool blocks = std::string_view(target) != "opencl";
+    CHECK(has(script, "-- blocks of `j`: what they need of the blocks before") == blocks);
+    CHECK(has(script, "parts = lp.recognize_reduction(parts, \"k\"") == blocks);
+    for (const char* n : {"1", "2", "63", "130"}) {
+      const Outcome run =
+          tool(std::string("run k.loop -t k.lua --verify --quiet --no-db -p n=") + n + of, f.str());
+      CHECK_MESSAGE(has(run.out, "verify: equal"), "n=" << n << run.out << run.err);
+    }
   }
 }
 

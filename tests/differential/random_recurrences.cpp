@@ -12,9 +12,10 @@ class RecurrenceWriter {
   std::string write() {
     const std::string type = r_.chance(80) ? "float64" : "float32";
     if (r_.chance(20)) beside("v");
-    switch (r_.below(4)) {
+    switch (r_.below(5)) {
       case 0: factors(); break;
       case 1: window(); break;
+      case 2: pieces(); break;
       default: substitution(); break;
     }
     if (r_.chance(20)) beside("w");
@@ -62,14 +63,33 @@ class RecurrenceWriter {
                                   : fmt::format("(0.1*{} if j % 3 != 1 else {})", at("j"), l);
     const std::string condition = r_.chance(20) ? "  {if=i % 2 == 0 or i > 3}" : "";
     if (inside) lines_.push_back("for i");
-    lines_.push_back(fmt::format(
-        "{} = {}{}", at("i"),
-        divided(fmt::format("{} {} sum(j, {})", start, r_.pick({"-", "+"}), terms), "b[i, i]"),
-        condition));
+    const std::string op = r_.pick({"sum", "sum", "sum", "min", "max"});
+    const std::string value =
+        op == "sum"     ? fmt::format("{} {} sum(j, {})", start, r_.pick({"-", "+"}), terms)
+        : r_.chance(50) ? fmt::format("{0}({1}, {0}(j, {2}))", op, start, terms)
+                        : fmt::format("{0}({1}, b[i, 1], {0}(j, {2}))", op, start, terms);
+    lines_.push_back(fmt::format("{} = {}{}", at("i"), divided(value, "b[i, i]"), condition));
     if (inside) {
       lines_.push_back(columns ? "z[i] = 0.5*z[i] + y[i, 1]" : "z[i] = 0.5*z[i] + x[i]");
       lines_.push_back("end");
     }
+  }
+
+  /// The best of all ways to cut pieces i..j of a line in two, those that begin later first.
+  void pieces() {
+    const bool down = r_.chance(60);
+    const std::string i = down ? "n - 1 - d" : "d";
+    const std::string first = down ? "n - d" : "d + 1";
+    domain("d", "0 <= d < n");
+    domain("j", first + " <= j < n");
+    domain("k", fmt::format("{} <= k < {}", r_.chance(80) ? first : i, last_of("j")));
+    const std::string op = r_.pick({"min", "max"}), to = fmt::format("y[{}, j]", i);
+    std::string value = r_.chance(70) ? to : "b[j, 0]";
+    if (r_.chance(40)) value += fmt::format(", y[{}, j - 1]", i);
+    if (r_.chance(40)) value += fmt::format(", y[{} + 1, j - 1] + b[{}, j]", i, i);
+    const std::string other = down ? "y[k + 1, j]" : "b[k + 1, j]";
+    lines_.push_back(
+        fmt::format("{} = {}({}, {}(k, y[{}, k] + 0.5*{}))", to, op, value, op, i, other));
   }
 
   /// The factors of a matrix, in place, row by row.

@@ -85,3 +85,23 @@ a[i] = a[i - 1]
   CHECK(unknown.text.find("unknown option 'whithin'; it has brief, reasons, within") !=
         std::string::npos);
 }
+
+TEST_CASE("lp.affine_schedule: few statements have one, many that depend on each other do not") {
+  for (const int n : {3, 24}) {
+    std::string arguments, domains, statements;
+    for (int s = 0; s < n; ++s) {
+      arguments += fmt::format(", a{}: inout float64[n, n]", s);
+      domains += fmt::format("domain {{[i{0}, j{0}]: 1 <= i{0}, j{0} < n - 1}}\n", s);
+      statements += fmt::format(
+          "  a{0}[i{0}, j{0}] = a{1}[i{0} - 1, j{0}] + a{1}[i{0} + 1, j{0}] + a{1}[i{0}, j{0} + "
+          "1]\n",
+          s, (s + n - 1) % n);
+    }
+    run_lua("kernel many(n: int32, m: int32" + arguments + ")\ndomain {[t]: 0 <= t < m}\n" +
+                domains + "for t\n" + statements + "end\n",
+            n == 3 ? "assert(lp.affine_schedule(many, 't').kind == 'band')" : R"lua(
+    local ok, refusal = pcall(lp.affine_schedule, many, "t")
+    assert(not ok and tostring(refusal):find("isl's schedule keeps the order", 1, true))
+  )lua");
+  }
+}

@@ -69,6 +69,55 @@ TEST_CASE("unfold_reduction: an update alone, what is added to, several sums, a 
                  "x[i] = x[i] + sum(k, A[i, k]) {id=s}\nB[i, k] = 2*A[i, k] {id=t}\n");
 }
 
+TEST_CASE("unfold_reduction: the least and largest of terms, and of something else") {
+  const std::string loops = "domain {[i, k]: 0 <= i < n and 0 <= k < i}\n";
+  // What else there is waits for the terms: it may need what needs them.
+  CHECK(statements(unfolded(kHead + loops +
+                            "x[i] = max(x[i], x[i - 1], max(k, A[i, k])) {id=s, if=i > 0}\n")) ==
+        "s_update: x[i] = max(x[i], A[i, k]) if i > 0\n"
+        "s: x[i] = max(x[i], x[i - 1]) if i > 0\n");
+  CHECK(statements(unfolded(kHead + loops + "x[i] = min(min(k, A[i, k] + y[k]), x[i]) {id=s}\n")) ==
+        "s: x[i] = min(x[i], A[i, k] + y[k])\n");
+  CHECK(statements(unfolded(kHead + loops + "x[i] = 2*max(y[i], max(k, A[i, k]), 1.0) {id=s}\n")) ==
+        "s_base: x[i] = max(y[i], 1.0)\n"
+        "s_update: x[i] = max(x[i], A[i, k])\n"
+        "s: x[i] = 2*x[i]\n");
+  for (const char* rhs :
+       {"max(y[i], max(k, A[i, k]))", "min(x[i], y[i], min(k, A[i, k]), min(l, B[l, i]))",
+        "abs(max(x[i], max((k, l), A[k, l])))", "max(x[i], min(k, A[i, k]), max(l, B[i, l]))"}) {
+    CAPTURE(rhs);
+    const std::string text =
+        kHead + "domain {[i]: 0 <= i < n}\ndomain {[k, l]: 0 <= k, l <= i}\nx[i] = " + rhs +
+        " {id=s}\n";
+    check_unfolded(text);
+  }
+  CHECK(refusal_of(kHead + loops + "x[i] = max(k, A[i, k])\n") == "no-reduction");
+  CHECK(refusal_of(kHead + loops + "x[i] = max(y[i], min(k, A[i, k]))\n") == "no-reduction");
+  CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], max(k, x[k + 1]))\n") == "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], sum(k, A[i, k]))\n") == "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = max(x[i], x[i % 3], max(k, A[i, k]))\n") ==
+        "reads-assignee");
+  CHECK(refusal_of("kernel f(n: int32, a: float64[n], x: float32[n])\n" + loops +
+                   "x[i] = max(x[i], max(k, a[k]))\n") == "unsupported");
+}
+
+TEST_CASE("unfold_reduction: the best ways to cut pieces, by a wave for each end of a part") {
+  const Kernel k = parsed(
+      "kernel pieces(n: int32, t: float64[n, n])\ndomain {[d]: 0 <= d < n}\n"
+      "domain {[j]: n - d <= j < n}\ndomain {[k]: n - d <= k < j}\ni := n - 1 - d\n"
+      "t[i, j] = max(t[i, j], t[i, j - 1], max(k, t[i, k] + t[k + 1, j])) {id=s}\n");
+  Kernel out = apply(k, "unfold_reduction", {});
+  out = apply(
+      out, "skewed_tiles",
+      {text("j"),
+       Value{ValueDict{{"s", Value{std::string("j")}}, {"s_update", Value{std::string("k")}}}},
+       number(1)},
+      {{"tile_iname", text("w")}});
+  out = apply(out, "distribute_loops", {text("j")});
+  out = apply(out, "tag_inames", {text("j_0:par")});
+  for (const int n : {1, 2, 3, 6}) CHECK(same_values(k, out, {{"n", n}}));
+}
+
 TEST_CASE("unfold_reduction: each term of terms that are sums, in loops of its own") {
   const Kernel k =
       parsed(kHead +
