@@ -17,7 +17,7 @@ struct Plain {
   void (*set)(FortranOptions&);
 };
 
-constexpr int kLong = 10'000;  // columns where lines have no end
+constexpr int kLong = 1000;  // columns where lines have no end
 
 constexpr std::array kPlain{
     Plain{"-r8", [](FortranOptions& o) { o.default_real = 8; }},

@@ -161,7 +161,7 @@ class Lowering {
         fail("unsupported", v.at, "the shape of `{}` is not supported in Fortran kernels", v.name);
       }
     } else if (uses_.assigned.count(v.name) || v.intent == Intent::Out ||
-               v.intent == Intent::InOut || v.optional) {
+               v.intent == Intent::InOut || (v.optional && v.procedure.empty())) {
       a.is_array = true;  // the caller's variable
       a.shape.emplace();
     }
@@ -277,10 +277,11 @@ class Lowering {
       const Axis& a = axes[n];
       inames.push_back(fresh("e"));
       const Expr i = var(inames.back(), e.at());
-      axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), a.step, e.at());
+      const std::int64_t step = as_int(a.step).value_or(0);
+      ensure(step != 0, "a step that is not a constant in a reduction");
+      axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), step, e.at());
       numbers[n] = i;
-      const Expr there =
-          Expr(Compare{a.step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
+      const Expr there = Expr(Compare{step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
       any_element = any_element ? conjunction({any_element, there}) : there;
     }
     const Expr of = reduced(element(c.args[0], numbers, r_), loops);
