@@ -16,8 +16,8 @@ std::string boxes(const Called& p) {
     out += fmt::format(
         "  {0}, {6}{1} :: {2}{7}\n  type :: {4}_type\n    {0}, {5} "
         ":: value{3}\n  end type\n  type({4}_type), target :: {4}\n",
-        b.type, b.intent + (b.optional ? ", optional" : ""), b.name, b.shape, name_of(p, a), in_box, b.record ? "target" : in_box,
-        b.bounds.empty() ? b.shape : b.bounds);
+        b.type, b.intent + (b.optional ? ", optional" : ""), b.name, b.shape, name_of(p, a), in_box,
+        b.record ? "target" : in_box, b.bounds.empty() ? b.shape : b.bounds);
   }
   return out;
 }
@@ -39,8 +39,8 @@ std::string fill_boxes(const Called& p) {
     if (b.pointer || b.record)
       out += if_present(b, fmt::format("{} => {}", box, b.name));
     else if (b.input)
-      out += if_present(
-          b, fmt::format("if (allocated({0})) allocate ({1}, source={0})", b.name, box));
+      out +=
+          if_present(b, fmt::format("if (allocated({0})) allocate ({1}, source={0})", b.name, box));
     else if (!b.result)
       out += if_present(b, fmt::format("call move_alloc({}, {})", b.name, box));
   }

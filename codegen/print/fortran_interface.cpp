@@ -561,8 +561,9 @@ Staged staged(const Called& p) {
     const std::string name = staged_name(p, a), place = place_of(p, a);
     if (is_optional_procedure(a)) {
       out.declarations += "  integer(c_int64_t) :: " + name + "\n";
-      out.before += "  " + name + " = 0\n" +
-                    where_present(p, a, name + " = transfer(c_funloc(" + place + "), " + name + ")");
+      out.before +=
+          "  " + name + " = 0\n" +
+          where_present(p, a, name + " = transfer(c_funloc(" + place + "), " + name + ")");
       continue;
     }
     const bool array = !own_axes(a).empty(), pointer = !a.fortran.pointer.empty();
@@ -653,8 +654,9 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
               a.fortran.role != FortranRole::Result))  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
-    const bool lacks = by_value && array && may_lack_memory(a);  // then it has no address
-    if (a.fortran.optional || lacks) line += ", optional";
+    const bool lacks = by_value && a.is_array && may_lack_memory(a);  // then it has no address
+    const bool number = by_value && is_optional_procedure(a);
+    if ((a.fortran.optional && !number) || lacks) line += ", optional";
     line += " :: " + name_of(p, a);
     if (!by_value && a.fortran.role == FortranRole::Result)
       line += bounds_of_result(p, a);

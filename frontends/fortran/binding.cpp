@@ -284,7 +284,7 @@ Expr Binding::as_at_entry(const Expr& e) const {
     const auto it = caller_.variables.find(n);
     if (it == caller_.variables.end()) continue;
     const Variable& v = it->second;
-    if (v.dummy && !v.host && !v.array && v.entry_of.empty() && is_integer(v.type.scalar) &&
+    if (v.dummy && !v.host && !v.array && !is_ours(v) && is_integer(v.type.scalar) &&
         !before_call_.count(n))
       values.emplace(n, value_at_entry(caller_, n));
   }

@@ -416,7 +416,8 @@ BoxLines lines_of(const Box& box, const std::string& address, const std::string&
 
 namespace {
 
-/// Asks for the addresses of the boxes of optional arguments, which are 0 where these are not there.
+/// Asks for the addresses of the boxes of optional arguments, which are 0 where these are not
+/// there.
 void ask_for_boxes(const Boxes& boxes, Body& body) {
   std::map<std::string, Expr> addresses;  // by what says whether an argument is there
   for (const auto& [symbol, b] : boxes)
@@ -431,9 +432,9 @@ void ask_for_boxes(const Boxes& boxes, Body& body) {
             const auto* v = c ? c->left.as<Var>() : nullptr;
             const auto it = v ? addresses.find(v->name) : addresses.end();
             if (it == addresses.end()) return x;
-            return Expr(Compare{c->op == CompareOp::Gt ? CompareOp::Ne : CompareOp::Eq, it->second,
-                                lit(0)},
-                        x.at());
+            return Expr(
+                Compare{c->op == CompareOp::Gt ? CompareOp::Ne : CompareOp::Eq, it->second, lit(0)},
+                x.at());
           });
       });
       for (auto* inner : bodies(s)) visit(**inner);

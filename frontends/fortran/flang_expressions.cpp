@@ -593,10 +593,9 @@ class Converter {
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
-      if (const Expr there = value && !known
-                                 ? whether_there(*value, f.proc().GetSymbol(), number, at_)
-                                 : Expr())
-        conditional.push_back({args.size(), there});
+      if (const Expr there =
+              value && !known ? whether_there(*value, f.proc().GetSymbol(), number, at_) : Expr())
+        conditional.emplace_back(args.size(), there);
       ++number;
       arrays |= value && value->Rank() > 0, derived |= value && as_derived(*value);
       if (value && as_derived(*value))
@@ -604,11 +603,11 @@ class Converter {
       else
         args.push_back(value ? of_argument.visit(*value) : Expr());
     }
-    if (!known && (f.Rank() > 0 || T::category == TypeCategory::Derived ||
-                   T::category == TypeCategory::Character))
-      check_there(f.arguments(), f.proc().GetSymbol(), at_);
     if (!known) return where_there<T>(f, args, std::move(conditional));
     const std::string& name = known->name;
+    if (const auto t = f.arguments().empty() ? std::nullopt : f.arguments()[0]->GetType();
+        name.starts_with("__builtin_"))
+      return of_ieee(name, args, t ? t->kind() : 0, at_);
     if constexpr (T::category == TypeCategory::Character) {
       const auto n = f.LEN();
       if (!n || ev::ToInt64(*n) != 1) unsupported(fmt::format("the intrinsic `{}` of texts", name));
@@ -634,22 +633,22 @@ class Converter {
     return *e;
   }
 
-  /// An argument, by its place, that is there where this holds.
-  struct Conditional {
-    std::size_t place;
-    Expr there;
-  };
+  using Conditional = std::pair<std::size_t, Expr>;  // an argument, there where this holds
   template <typename T, typename F>
   Expr where_there(const F& f, Exprs args, std::vector<Conditional> conditional) const {
-    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
-      if (!conditional.empty()) {
-        const Conditional c = conditional.back();
-        conditional.pop_back();
-        const Expr with = where_there<T>(f, args, conditional);
-        args[c.place] = Expr();
-        const Expr without = where_there<T>(f, std::move(args), conditional);
-        return call(kWhereThere, {c.there, with, without, Expr(Cast{type<T>(), lit(0)})}, at_);
-      }
+    constexpr bool text = T::category == TypeCategory::Character;
+    if constexpr (text || T::category == TypeCategory::Derived)
+      check_there(f.arguments(), f.proc().GetSymbol(), at_);
+    else if (f.Rank() > 0)
+      check_there(f.arguments(), f.proc().GetSymbol(), at_);
+    else if (!conditional.empty()) {
+      const auto [place, there] = conditional.back();
+      conditional.pop_back();
+      const Expr with = where_there<T>(f, args, conditional);
+      args[place] = Expr();
+      const Expr without = where_there<T>(f, std::move(args), conditional);
+      return call(kWhereThere, {there, with, without, Expr(Cast{type<T>(), lit(0)})}, at_);
+    }
     return function<T>(f, std::move(args));
   }
 
@@ -771,8 +770,6 @@ class Converter {
 
   /// One that is passed: an argument, or in another file.
   Expr visit(const ev::ProcedureDesignator& p) const { return passed_procedure(p, at_); }
-
-  // ---- No counterpart.
 
   template <typename X>
   Expr visit(const X&) const {

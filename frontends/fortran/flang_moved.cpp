@@ -198,9 +198,8 @@ struct WholeFinder : TreeVisitor {
     n.when<fp::Call>([&](const auto& c) { possible = possible && !is_present(c); });
     n.when<fp::ReturnStmt, fp::StopStmt, fp::GotoStmt, fp::ComputedGotoStmt, fp::ArithmeticIfStmt,
            fp::CallStmt, fp::PointerAssignmentStmt, fp::Format, fp::PrintStmt, fp::WriteStmt,
-           fp::ReadStmt, fp::AssociateConstruct, fp::CaseConstruct,
-           fp::OpenMPConstruct, fp::OpenACCConstruct, fp::CompilerDirective>(
-        [&](const auto&) { possible = false; });
+           fp::ReadStmt, fp::AssociateConstruct, fp::CaseConstruct, fp::OpenMPConstruct,
+           fp::OpenACCConstruct, fp::CompilerDirective>([&](const auto&) { possible = false; });
     n.when<fp::BlockConstruct>([&](const auto&) { possible = possible && blocks-- > 0; });
     return possible;
   }

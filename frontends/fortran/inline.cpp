@@ -212,7 +212,8 @@ class Calls {
     for (std::size_t i = 0; i < std::min(dummies.size(), arguments.size()); ++i) {
       if (!dummies[i]->optional) continue;
       const Expr& a = arguments[i];
-      const Expr through = is_procedure(a) && !a.as<Call>()->args.empty() ? a.as<Call>()->args[0] : a;
+      const Expr through =
+          is_procedure(a) && !a.as<Call>()->args.empty() ? a.as<Call>()->args[0] : a;
       const Expr there = place_of(through, r_);
       if (!there || !r_.variables.at(written_name(there)).optional)
         out.emplace(dummies[i]->name, !is_absent(arguments[i]));

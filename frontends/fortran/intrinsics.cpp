@@ -1,6 +1,7 @@
 #include "frontends/fortran/intrinsics.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/base/diagnostic.h"
@@ -149,6 +150,20 @@ std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar k
     return Expr(Compare{CompareOp::Ne, bit, lit(0)}, at);
   }
   return std::nullopt;
+}
+
+Expr of_ieee(const std::string& name, const Exprs& args, int kind, const Span& at) {
+  const bool nan = name.ends_with("ieee_is_nan"), finite = name.ends_with("ieee_is_finite");
+  if ((kind != 4 && kind != 8) || !(nan || finite))
+    fail("unsupported", at, "the intrinsic `{}` is not supported in Fortran kernels",
+         name.substr(std::min(name.find("ieee"), name.size())));
+  if (nan) return Expr(Compare{CompareOp::Ne, args.at(0), args.at(0)}, at);
+  const bool single = kind == 4;
+  const double most = single ? static_cast<double>(std::numeric_limits<float>::max())
+                             : std::numeric_limits<double>::max();
+  return Expr(Compare{CompareOp::Le, call("abs", {args.at(0)}, at),
+                      Expr(FloatLit{most, single ? Scalar::F32 : Scalar::F64}, at)},
+              at);
 }
 
 std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, int rank,

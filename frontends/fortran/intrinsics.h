@@ -16,6 +16,10 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
 std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar kind,
                             const Span& at);
 
+/// A function of the module `ieee_arithmetic` on a real of these many bytes, by Flang's name. Fails
+/// `unsupported` for others than `ieee_is_nan` and `ieee_is_finite`.
+Expr of_ieee(const std::string& name, const Exprs& args, int kind, const Span& at);
+
 /// The same for those that statements on arrays compute, see kMade; `rank`: of the result. Fails
 /// `unsupported` for forms that are not known.
 std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, int rank,

@@ -96,6 +96,8 @@ class Resolution {
         pointers_(std::move(pointers)),
         changed_(changed_in(r.body)),
         outlive_(std::move(outlive)) {
+    for (const auto& [name, v] : r.variables)
+      if (v.dummy && v.intent == Intent::In && !v.pointer) changed_.erase(name);
     if (calls_of(r.body).empty()) return;
     for (const auto& [name, v] : r.variables)
       if (v.outer) changed_.insert(name);
@@ -192,10 +194,11 @@ class Resolution {
   }
 
   static bool mentions_variable(const Target& t, const std::string& name) {
-    return mentions(t.place, name) || std::any_of(t.extents.begin(), t.extents.end(),
-                                               [&](const Expr& e) { return mentions(e, name); }) ||
+    return mentions(t.place, name) ||
+           std::any_of(t.extents.begin(), t.extents.end(),
+                       [&](const Expr& e) { return mentions(e, name); }) ||
            std::any_of(t.lower.begin(), t.lower.end(),
-                                                  [&](const Expr& e) { return mentions(e, name); });
+                       [&](const Expr& e) { return mentions(e, name); });
   }
 
   /// Statements for each of the states.
@@ -377,9 +380,8 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
-      put(x, {{k.states[n]}, {}}, 0, to);
-    });
+    choose_where_possible(k, x.at, out,
+                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
   }
 
   /// The same in `depth` constructs around.
@@ -426,21 +428,8 @@ class Resolution {
     const auto* v = e ? e.as<Var>() : nullptr;
     const auto it = v && pointers_.count(v->name) ? s.find(v->name) : s.end();
     if (it == s.end() || !it->second.place || it->second.extents.empty()) return e;
-    const auto [first, step] = along(target_of(v->name, s, at), at);
-    if (as_int(step) != 1)
-      fail("unsupported", at,
-           "`{}`, whose target has gaps and other axes, as an argument is not supported in Fortran "
-           "kernels",
-           v->name);
-    return remapped_part(it->second, first, step, it->second.lower, at);
-  }
-  /// The first subscript and the step of a target of one axis.
-  std::pair<Expr, Expr> along(const Target& t, const Span& at) const {
-    const Exprs all = axes(t);
-    for (std::size_t n = 0; n < all.size(); ++n)
-      if (const auto* s = all[n].as<Slice>())
-        return {s->start ? s->start : end_of(t, true, n, at), s->step ? s->step : lit(1)};
-    throw InternalError("a target of a pointer without an axis");
+    const Target t = target_of(v->name, s, at);
+    return from_first(t, variable(t.place), at);
   }
 
   /// A pointer for one of the callee's, which gets the target, or nothing.
@@ -637,11 +626,12 @@ class Resolution {
         return call(kValues, std::move(all), e.at());
       }
     }
-    if (!called(e, kOfArray).empty() && c->args.size() == 1 && of)  // along all of it
+    if (const std::string made = called(e, kOfArray); of && !made.empty() && made != "dot_product")
       if (const auto it = s.find(of->name); pointers_.count(of->name) && it != s.end())
         if (const Target& t = it->second; t.place && !t.extents.empty()) {
-          const auto [first, step] = along(t, at);
-          return call(c->name, {all_in_one_axis(t, first, step, at)}, e.at());
+          Exprs args = c->args;
+          args[0] = all_in_one_axis(t, variable(t.place), at);
+          return call(c->name, std::move(args), e.at());
         }
     if (!called(e, kFunction).empty() || !called(e, kArrayFunction).empty()) {
       for (const Expr& a : c->args)
@@ -692,10 +682,7 @@ class Resolution {
 
   /// The part of the target that has these subscripts, or slices, of the pointer.
   Expr part(const Target& t, const Exprs& index, const Span& at) const {
-    if (!t.extents.empty()) {
-      const auto [first, step] = along(t, at);
-      return remapped_part(t, first, step, index, at);
-    }
+    if (!t.extents.empty()) return remapped_part(t, variable(t.place), index, at);
     Exprs out;
     std::size_t next = 0;
     const Exprs there = axes(t);

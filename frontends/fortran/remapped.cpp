@@ -70,10 +70,22 @@ void check_rows(const Expr& e, const Span& at) {
   });
 }
 
+/// The first subscript and the step of a target of one axis.
+std::pair<Expr, Expr> along(const Target& t, const Variable& array) {
+  const auto* l = t.place.as<Load>();
+  for (std::size_t n = 0; n < array.bounds.size(); ++n) {
+    const auto* s = l ? l->index.at(n).as<Slice>() : nullptr;
+    if (s || !l)
+      return {s && s->start ? s->start : first_of(array.bounds[n]),
+              s && s->step ? s->step : lit(1)};
+  }
+  throw InternalError("a target of a pointer without an axis");
+}
+
 }  // namespace
 
-Expr remapped_part(const Target& t, const Expr& first, const Expr& step, const Exprs& index,
-                   const Span& at) {
+Expr remapped_part(const Target& t, const Variable& array, const Exprs& index, const Span& at) {
+  const auto [first, step] = along(t, array);
   Expr from = first, to = first, by, stride = step;
   for (std::size_t n = 0; n < index.size(); ++n) {
     const Expr& lower = t.lower.at(n);
@@ -96,11 +108,17 @@ Expr remapped_part(const Target& t, const Expr& first, const Expr& step, const E
   return load(l->array, std::move(all), at);
 }
 
-Expr all_in_one_axis(const Target& t, const Expr& first, const Expr& step, const Span& at) {
+Expr all_in_one_axis(const Target& t, const Variable& array, const Span& at) {
   Expr all = lit(1);
   for (const Expr& n : t.extents) all = index_mul(all, n);
-  return remapped_part({t.place, {lit(1)}, {all}}, first, step,
-                       {Expr(Slice{Expr(), Expr(), lit(1)}, at)}, at);
+  return remapped_part({t.place, {lit(1)}, {all}}, array, {Expr(Slice{Expr(), Expr(), lit(1)}, at)},
+                       at);
+}
+
+Expr from_first(const Target& t, const Variable& array, const Span& at) {
+  if (as_int(along(t, array).second) != 1)
+    refuse("a pointer whose target has gaps and other axes, as an argument,", at);
+  return remapped_part(t, array, t.lower, at);
 }
 
 std::optional<Forall> assigned_by_rows(const Assignment& a, const Targets& targets, Routine& r,
@@ -116,8 +134,8 @@ std::optional<Forall> assigned_by_rows(const Assignment& a, const Targets& targe
   for (std::size_t n = 1; n < axes.size(); ++n) {
     numbers.push_back(new_scalar(r, "row", moonloop::Scalar::I32, at));
     const Expr all = length(axes[n].lower, axes[n].upper, axes[n].step);
-    f.ranges.insert(f.ranges.begin(), {written_name(numbers.back()), lit(0),
-                                       index_sub(all, lit(1)), Expr()});
+    f.ranges.insert(f.ranges.begin(),
+                    {written_name(numbers.back()), lit(0), index_sub(all, lit(1)), Expr()});
   }
   f.body = std::make_shared<Body>();
   f.body->push_back({at, Assignment{element(to, numbers, r), element(value, numbers, r)}});

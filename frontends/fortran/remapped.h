@@ -4,15 +4,16 @@
 #include "frontends/fortran/program.h"
 #include "frontends/fortran/sections.h"
 
-// Pointers that have other axes than what they point to: `m(1:n, 1:k) => x`, where `x` has one axis.
+// Pointers that have other axes than what they point to: `m(1:n, 1:k) => x`, where `x` has one
+// axis.
 namespace moonloop::fortran {
 
 /// What a pointer points to.
 struct Target {
-  Expr place;            // null: nothing
-  Exprs lower;           // of the pointer's axes
-  Exprs extents = {};    // of the pointer's axes, where these are others than the target's
-  bool old = false;      // its subscripts have other values now
+  Expr place;          // null: nothing
+  Exprs lower;         // of the pointer's axes
+  Exprs extents = {};  // of the pointer's axes, where these are others than the target's
+  bool old = false;    // its subscripts have other values now
 };
 inline bool same(const Expr& a, const Expr& b) { return a && b ? equal(a, b) : !a && !b; }
 inline bool same(const Exprs& a, const Exprs& b) {
@@ -25,13 +26,14 @@ inline bool operator==(const Target& a, const Target& b) {
 }
 using Targets = std::map<std::string, Target>;  // by pointer
 
-/// The part that has these subscripts of the pointer; `first` and `step`: of the target's only axis.
+/// The part that has these subscripts of the pointer; `array`: the target, or what it is part of.
 /// Fails `unsupported` for a section along several axes.
-Expr remapped_part(const Target& t, const Expr& first, const Expr& step, const Exprs& index,
-                   const Span& at);
-
+Expr remapped_part(const Target& t, const Variable& array, const Exprs& index, const Span& at);
 /// All elements of such a pointer, along one axis.
-Expr all_in_one_axis(const Target& t, const Expr& first, const Expr& step, const Span& at);
+Expr all_in_one_axis(const Target& t, const Variable& array, const Span& at);
+/// The first element, as an argument that means those from there on. Fails `unsupported` for a
+/// target with gaps.
+Expr from_first(const Target& t, const Variable& array, const Span& at);
 
 /// The assignment for each row of an array of several axes, where it has such pointers along
 /// several axes; nothing for others.

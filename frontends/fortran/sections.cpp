@@ -39,8 +39,8 @@ std::optional<std::vector<Axis>> place_axes(const Expr& e, const Routine& routin
   std::vector<Axis> out;
   if (const Variable* v = whole_array(e, routine)) {
     for (std::size_t i = 0; i < v->bounds.size(); ++i)
-      out.push_back({first_of(v->bounds[i]), last_of(*v, i, e.at()), lit(1),
-                     first_of(v->bounds[i]), v->bounds[i].upper});
+      out.push_back({first_of(v->bounds[i]), last_of(*v, i, e.at()), lit(1), first_of(v->bounds[i]),
+                     v->bounds[i].upper});
     return out;
   }
   const auto* l = e.as<Load>();
