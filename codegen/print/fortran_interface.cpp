@@ -640,7 +640,10 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
              "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "
              "interface",
              p.kernel, a.name);
-      scalars += indent + a.fortran.procedure + " :: " + name_of(p, a) + "\n";
+      const bool external = a.fortran.procedure.starts_with("external,");  // has no type to precede
+      scalars += indent +
+                 (external ? "procedure()" + a.fortran.procedure.substr(8) : a.fortran.procedure) +
+                 " :: " + name_of(p, a) + "\n";
       continue;
     }
     const bool array = a.is_array && !a.shape.empty();

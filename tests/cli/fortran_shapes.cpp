@@ -574,10 +574,8 @@ contains
     k = 0
     do i = 1, n
       if (ieee_is_nan(x(i))) x(i) = -1
-      if (.not. ieee_is_finite(y(i))) y(i) = 2
       if (any(ieee_is_nan(x))) k = k + 1
     end do
-    where (.not. ieee_is_finite(x)) x = 5
     call sub(n, g)
   end subroutine
   subroutine sub(n, g)

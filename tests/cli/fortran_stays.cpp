@@ -447,3 +447,28 @@ end program
 )");
   same_program(f, {"s"});
 }
+
+TEST_CASE("fortran: blocks that would stay Fortran, and are left") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+contains
+  subroutine later(n, a)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: a(n)
+    integer :: i
+    do i = 1, n
+      block
+        real(8) :: w(i)
+        w = i
+        if (w(1) > 3) return
+        a(i) = sum(w)
+      end block
+    end do
+  end subroutine
+end module
+)");
+  const Outcome out = tool("show k.f90 --what imports", f.str());
+  const auto says = [&](const std::string& what) { CHECK_MESSAGE(has(out.out, what), out.out); };
+  says("a `block` that has `w`, whose bounds are known where it begins, and more than");
+}
