@@ -1,6 +1,7 @@
 #include "transforms/registry.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "core/infer/infer.h"
@@ -480,17 +481,69 @@ Kernel on_trust(const Kernel& before, Kernel after, std::string step) {
   return after;
 }
 
+/// `text` with arguments that are components of a derived type by the names that the source has.
+std::string in_source_names(const Kernel& k, const std::string& text) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && in_name(text[end])) ++end;
+    if (end == i) {
+      out += text[i++];
+      continue;
+    }
+    const std::string word = text.substr(i, end - i);
+    const Argument* a = k.find_arg(word);
+    const auto& c = a ? a->fortran.component : nullptr;
+    if (!c) {
+      out += word;
+    } else {
+      out += c->of;
+      bool inside = false;  // of the subscripts, which follow the name
+      for (const char letter : c->path) {
+        inside = inside || letter == '(';
+        if (!inside) out += letter;
+        inside = inside && letter != ')';
+      }
+    }
+    i = end;
+  }
+  return out;
+}
+
+/// A refusal that is about statements of the source, in its names.
+std::vector<Diagnostic> in_source_names(const Kernel& k, std::vector<Diagnostic> all,
+                                        const Span& step) {
+  for (Diagnostic& d : all) {
+    if (!d.where.at || d.where.at.str() == step.str()) continue;
+    d.text = in_source_names(k, d.text);
+    for (Label& n : d.notes) n.text = in_source_names(k, n.text);
+  }
+  return all;
+}
+
 }  // namespace
 
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at,
               Proof proof) {
   const Op row = resolved(op);
   ensure(row.run != nullptr, "a query was run as a transform");
-  Kernel out = run_row(row, k, positional, options, at, proof, [&](const Args& a) {
-    Kernel made = run_within_budget(row, k, a);
-    if (!a.boolean("unsafe")) return made;
-    return on_trust(k, rebase(std::move(made)), step_text(op.name, positional, options));
-  });
+  const auto run = [&] {
+    return run_row(row, k, positional, options, at, proof, [&](const Args& a) {
+      Kernel made = run_within_budget(row, k, a);
+      if (!a.boolean("unsafe")) return made;
+      return on_trust(k, rebase(std::move(made)), step_text(op.name, positional, options));
+    });
+  };
+  const bool records = std::any_of(k.args.begin(), k.args.end(),
+                                   [](const Argument& a) { return bool(a.fortran.component); });
+  Kernel out = !records ? run() : [&] {
+    try {
+      return run();
+    } catch (const Refused& e) { throw Refused(in_source_names(k, e.diagnostics(), at)); }
+  }();
   out.trace = k.trace;
   out.trace.push_back(Step{op.name, std::move(positional), std::move(options), at});
   return out;

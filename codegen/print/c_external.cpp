@@ -39,6 +39,10 @@ std::optional<std::string> joined_declarations(const std::string& one, const std
   for (std::size_t i = 0; i < a->types.size(); ++i) {
     std::string& type = a->types[i];
     if (type == b->types[i]) continue;
+    if (type.starts_with("char ") && b->types[i].starts_with("char ")) {
+      type = "char const *";  // one of the calls leaves the text as it is
+      continue;
+    }
     if (!type.ends_with('*') || !b->types[i].ends_with('*')) return std::nullopt;
     const bool both =
         type.find("const") != std::string::npos && b->types[i].find("const") != std::string::npos;
@@ -51,6 +55,7 @@ std::optional<std::string> joined_declarations(const std::string& one, const std
 void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& call) {
   const std::string function = call.name + "_";
   std::vector<std::string> types, arguments, lengths;
+  bool text_changes = false;  // of the argument before its length
   const std::optional<Scalar>& gives = k_.externals.at(call.name);
   const auto rank = [&](const std::string& array) {
     const Argument* a = k_.find_arg(array);
@@ -60,8 +65,8 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
   ++depth_;
   for (const Expr& a : call.args) {
     if (const Expr* n = as_text_length(a)) {
-      types.back() = "char const *";
-      arguments.back() = "(char const *)" + arguments.back();
+      types.back() = text_changes ? "char *" : "char const *";
+      arguments.back() = "(" + types.back() + ")" + arguments.back();
       lengths.push_back(expr_.value(*n, Type(Scalar::I64)));
       continue;
     }
@@ -77,7 +82,8 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       if (std::any_of(lhs.begin() + (gives ? 1 : 0), lhs.end(), [&](const Expr& l) {
             return codes->size() == 1 && equal(l, codes->front());
           })) {
-        arguments.push_back("(char const *)&" + expr_.place(codes->front()));
+        types.back() = "char *";
+        arguments.push_back("(char *)&" + expr_.place(codes->front()));
         continue;
       }
       std::vector<std::string> values;
@@ -97,6 +103,7 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       const bool changed = std::any_of(lhs.begin(), lhs.end(),
                                        [&](const Expr& l) { return equal(l, (*passed)[0]); });
       const std::string cast = changed ? "" : "(" + types.back() + ")";
+      text_changes = changed;
       arguments.push_back(cast + "&" + expr_.place(load(name, index)));
       continue;
     }

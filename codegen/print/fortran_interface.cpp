@@ -252,10 +252,15 @@ bool is_found_where_present(const Called& p, const Parameter& a) {
 /// Arrays that the elements of an array have each for itself: the C function gets a copy.
 bool is_nested(const Parameter& a) { return a.fortran.component && a.fortran.component->nested; }
 
+bool is_optional_procedure(const Parameter& a) {
+  return a.fortran.optional && !a.fortran.procedure.empty();
+}
+
 /// An argument that the C function gets as another variable: a part of an optional one that may not
-/// be there, what may have no memory, and copies.
+/// be there, what may have no memory, copies, and addresses that there may not be.
 bool is_staged(const Parameter& a) {
-  return is_nested(a) || (a.fortran.optional && (a.fortran.component || may_lack_memory(a)));
+  return is_nested(a) || is_optional_procedure(a) ||
+         (a.fortran.optional && (a.fortran.component || may_lack_memory(a)));
 }
 std::string staged_name(const Called& p, const Parameter& a) {
   std::string name = fortran_name("", a.name, "_if_there");
@@ -300,7 +305,11 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
   if (is_staged(a)) return staged_name(p, a);
   if (is_found_where_present(p, a)) return name_of(p, a);
   const std::string name = place_of(p, a);
-  if (box_of(p, a)) return "transfer(c_loc(" + name_of(p, a) + "), 0_c_int64_t)";
+  if (const FortranBox* b = box_of(p, a)) {
+    const std::string address = "transfer(c_loc(" + name_of(p, a) + "), 0_c_int64_t)";
+    return b->optional ? fmt::format("merge({}, 0_c_int64_t, present({}))", address, b->name)
+                       : address;
+  }
   if (!a.fortran.procedure.empty()) return "transfer(c_funloc(" + name + "), 0_c_int64_t)";
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
@@ -550,6 +559,13 @@ Staged staged(const Called& p) {
     if (is_nested(a)) copy_nested(p, a, out);
     if (is_nested(a) || !is_staged(a)) continue;
     const std::string name = staged_name(p, a), place = place_of(p, a);
+    if (is_optional_procedure(a)) {
+      out.declarations += "  integer(c_int64_t) :: " + name + "\n";
+      out.before +=
+          "  " + name + " = 0\n" +
+          where_present(p, a, name + " = transfer(c_funloc(" + place + "), " + name + ")");
+      continue;
+    }
     const bool array = !own_axes(a).empty(), pointer = !a.fortran.pointer.empty();
     const bool stays = is_input(p, a), memory = a.fortran.allocatable;
     const std::string type = callers_type(p, a);
@@ -624,7 +640,10 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
              "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "
              "interface",
              p.kernel, a.name);
-      scalars += indent + a.fortran.procedure + " :: " + name_of(p, a) + "\n";
+      const bool external = a.fortran.procedure.starts_with("external,");  // has no type to precede
+      scalars += indent +
+                 (external ? "procedure()" + a.fortran.procedure.substr(8) : a.fortran.procedure) +
+                 " :: " + name_of(p, a) + "\n";
       continue;
     }
     const bool array = a.is_array && !a.shape.empty();
@@ -638,8 +657,9 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
               a.fortran.role != FortranRole::Result))  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
-    const bool lacks = by_value && array && may_lack_memory(a);  // then it has no address
-    if (a.fortran.optional || lacks) line += ", optional";
+    const bool lacks = by_value && a.is_array && may_lack_memory(a);  // then it has no address
+    const bool number = by_value && is_optional_procedure(a);
+    if ((a.fortran.optional && !number) || lacks) line += ", optional";
     line += " :: " + name_of(p, a);
     if (!by_value && a.fortran.role == FortranRole::Result)
       line += bounds_of_result(p, a);

@@ -13,6 +13,7 @@ struct FortranBox {
   bool record = false;  // the caller's, which the box points to
   bool result = false;  // what a function gives
   bool input = false;   // the kernel does not change it
+  bool optional = false;
   std::string bounds;   // of a record's array, as declared
   std::string intent;   // as declared, `, intent(inout)`
 };

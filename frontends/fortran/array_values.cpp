@@ -21,6 +21,12 @@ bool is_costly(const Expr& e, bool often) {
   return found;
 }
 
+/// Whether it is an array whose number of elements needs a division by a variable.
+bool has_varying_step(const Expr& e, const Routine& r) {
+  const std::vector<Axis> axes = axes_of(e, r);
+  return std::any_of(axes.begin(), axes.end(), [](const Axis& a) { return !as_int(a.step); });
+}
+
 /// Of two truth values.
 Expr differ(const Expr& a, const Expr& b) {
   return Expr(Nary{NaryOp::Or, {conjunction({a, negation(b)}), conjunction({negation(a), b})}});
@@ -30,6 +36,33 @@ bool is_literal(const Expr& e) {
   const auto* u = e.as<Unary>();
   return e.as<IntLit>() || e.as<FloatLit>() || e.as<ComplexLit>() || e.as<BoolLit>() ||
          (u && u->op == UnaryOp::Neg && is_literal(u->arg));
+}
+
+/// Whether the element `here` is the one that `maxloc`, `minloc` or `findloc` wants, rather than
+/// `best`, which is at `place`, 0 for none; where `back` holds, the last of equal ones.
+Expr is_better(const std::string& name, const Expr& here, const Expr& best, const Expr& place,
+               const Expr& back, const Type& type) {
+  const auto compare = [](CompareOp op, const Expr& a, const Expr& b) {
+    return Expr(Compare{op, a, b});
+  };
+  const auto either = [](Exprs all) { return Expr(Nary{NaryOp::Or, std::move(all)}); };
+  const Expr none = compare(CompareOp::Eq, place, lit(0));
+  const auto* known = back.as<BoolLit>();
+  if (name == "findloc") {
+    const Expr same = type.scalar == moonloop::Scalar::Bool ? negation(differ(here, best))
+                                                            : compare(CompareOp::Eq, here, best);
+    if (known && known->value) return same;
+    return conjunction({same, known ? none : either({none, back})});
+  }
+  const bool most = name == "maxloc", last = known && known->value;
+  Exprs any{none, compare(most ? (last ? CompareOp::Ge : CompareOp::Gt)
+                               : (last ? CompareOp::Le : CompareOp::Lt),
+                          here, best)};
+  if (!known) any.push_back(conjunction({back, compare(CompareOp::Eq, here, best)}));
+  if (is_real(type.scalar))  // a number comes before a NaN
+    any.push_back(
+        conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
+  return either(std::move(any));
 }
 
 /// A name for the result of the function `name`, which may be within another routine.
@@ -88,7 +121,9 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
     const Expr with = map_children(inner, [&](const Expr& x) {
       if (function) return part(x, out, at);
-      return is_costly(x, makes == "matmul" || makes == "spread") ? computed(x, out, at) : x;
+      return is_costly(x, makes == "matmul" || makes == "spread") || has_varying_step(x, r_)
+                 ? computed(x, out, at)
+                 : x;
     });
     if (!with.same_as(inner)) return prepared(with, once, out, at);
   }
@@ -104,8 +139,11 @@ Expr Expansion::computed(const Expr& e, Body& out, const Span& at) {
   const Expr place = room("array", ranges, type_of(e, r_, all_), at);
   at_once(ranges, place, element(e, numbers, r_), Expr(), out, at);
   Exprs sections;
-  for (const Axis& x : axes)
-    sections.push_back(Expr(Slice{lit(0), index_sub(count(x), lit(1)), lit(1)}, at));
+  for (const Axis& x : axes) {
+    Expr n = count(x);
+    if (!as_int(x.step)) n = kept(n, "length", out, at);
+    sections.push_back(Expr(Slice{lit(0), index_sub(n, lit(1)), lit(1)}, at));
+  }
   return load(place.as<Load>()->array, sections, at);
 }
 
@@ -198,7 +236,7 @@ Expr Expansion::length(const Expr& p, const Span& at) const {
   Expr width = lit(0);
   for (std::size_t i = 4; i < c->args.size(); ++i)
     width = index_add({width, length(c->args[i], at)});
-  return index_mul(width, elements(Axis{c->args[1], c->args[2], *as_int(c->args[3]), {}, {}}));
+  return index_mul(width, elements(Axis{c->args[1], c->args[2], c->args[3], {}, {}}));
 }
 
 /// Assigns a piece after the first `before` elements; returns how many it has.
@@ -211,8 +249,7 @@ Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& 
   };
   const auto* c = p.as<Call>();
   if (c && c->name == kImplied) {
-    const auto step = as_int(c->args[3]);
-    const Axis axis{c->args[1], c->args[2], *step, Expr(), Expr()};
+    const Axis axis{c->args[1], c->args[2], c->args[3], Expr(), Expr()};
     const std::string& counter = c->args[0].as<Var>()->name;
     const Exprs values(c->args.begin() + 4, c->args.end());
     Expr width = lit(0);  // of a turn
@@ -225,7 +262,7 @@ Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& 
            "Fortran kernels");
     Exprs numbers;
     const std::vector<Range> ranges = over({axis}, numbers, at);
-    const Expr value = index_add({axis.lower, index_mul(lit(*step), numbers[0])});
+    const Expr value = index_add({axis.lower, index_mul(axis.step, numbers[0])});
     Expr here = index_add({before, index_mul(width, numbers[0])});
     for (const Expr& v : values) {
       Body turn;
@@ -282,45 +319,58 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
 }
 
 /// `maxloc` or `minloc`: the place, from 1 along each axis, of the first of the greatest or of the
-/// least elements; `findloc`: of the first or last one that has a value; 0 where there is none.
+/// least elements, or of the last one; `findloc`: of one that has a value; 0 where there is none.
+/// Along one axis it is that of each row.
 Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Body& out,
                                  const Span& at) {
   const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
   const std::vector<Axis> axes = axes_of(array, r_);
+  const auto dim = static_cast<std::size_t>(*as_int(args[2]));
+  if (dim > axes.size())
+    fail("bad-axis", at, "the `dim` of `{}` is {}, and the axes are 1 to {}", name, dim,
+         axes.size());
   const Type type = type_of(array, r_, all_);
   const Expr best = new_scalar(r_, "best", type, at);
-  Exprs places, numbers;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    places.push_back(new_scalar(r_, name, moonloop::Scalar::I32, at));
-    out.push_back({at, Assignment{places.back(), lit(0)}});
+  Exprs numbers, own, places;
+  std::vector<Range> rows, along = over(axes, numbers, at);
+  std::vector<Axis> left = axes;
+  if (dim > 0 && axes.size() > 1) {
+    const auto n = std::ptrdiff_t(axes.size() - dim);  // the last axis is the first range
+    rows = along;
+    rows.erase(rows.begin() + n);
+    along = {along[axes.size() - dim]};
+    left.erase(left.begin() + std::ptrdiff_t(dim - 1));
+    own = {numbers[dim - 1]};
+  } else {
+    own = numbers;
   }
-  const bool value = name == "findloc", last = as_int(args[3]) == 1;
-  out.push_back({at, Assignment{best, value ? args[4] : Expr(Cast{type, lit(0)})}});
-  const std::vector<Range> ranges = over(axes, numbers, at);
-  const Expr here = element(array, numbers, r_);
-  const auto compare = [](CompareOp op, const Expr& a, const Expr& b) {
-    return Expr(Compare{op, a, b});
-  };
-  const CompareOp better_one = name == "maxloc" ? (last ? CompareOp::Ge : CompareOp::Gt)
-                                                : (last ? CompareOp::Le : CompareOp::Lt);
-  Exprs any{compare(CompareOp::Eq, places[0], lit(0)), compare(better_one, here, best)};
-  if (is_real(type.scalar))  // a number comes before a NaN
-    any.push_back(
-        conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
-  const bool one = axes_of(args[1], r_).empty();
-  Exprs all{one ? args[1] : element(args[1], numbers, r_)};
-  if (!value) all.push_back(Expr(Nary{NaryOp::Or, std::move(any)}, at));
-  const bool truth = type.scalar == moonloop::Scalar::Bool;
-  if (value && truth) all.push_back(negation(differ(here, best)));
-  if (value && !truth) all.push_back(compare(CompareOp::Eq, here, best));
-  if (value && !last) all.push_back(compare(CompareOp::Eq, places[0], lit(0)));
-  const Expr better = conjunction(all);
+  Body each;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    places.push_back(new_scalar(r_, name, moonloop::Scalar::I32, at));
+    each.push_back({at, Assignment{places.back(), lit(0)}});
+  }
+  const bool value = name == "findloc";
+  each.push_back({at, Assignment{best, value ? args[4] : Expr(Cast{type, lit(0)})}});
   Body found;
+  const Expr here = element(array, numbers, r_);
   if (!value) found.push_back({at, Assignment{best, here}});
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    found.push_back({at, Assignment{places[i], index_add({numbers[i], lit(1)})}});
-  append(nest(ranges, masked(better, std::move(found), at), at), out);
-  return as_int(args[2]) == 1 ? places[0] : constructed(places, out, at);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    found.push_back({at, Assignment{places[i], index_add({own[i], lit(1)})}});
+  const bool one = axes_of(args[1], r_).empty();
+  const Expr mask = one ? args[1] : element(args[1], numbers, r_);
+  const Expr better = is_better(name, here, best, places[0], args[3], type);
+  append(nest(along, masked(conjunction({mask, better}), std::move(found), at), at), each);
+  if (rows.empty()) {
+    append(std::move(each), out);
+    return dim > 0 ? places[0] : constructed(places, out, at);
+  }
+  const Expr place = room(name, rows, moonloop::Scalar::I32, at);
+  each.push_back({at, Assignment{place, places[0]}});
+  append(nest(rows, std::move(each), at), out);
+  Exprs sections;
+  for (const Axis& x : left)
+    sections.push_back(Expr(Slice{lit(0), index_sub(count(x), lit(1)), lit(1)}, at));
+  return load(place.as<Load>()->array, sections, at);
 }
 
 /// What all elements that a mask selects have in their bits, or some, or an odd number of them.

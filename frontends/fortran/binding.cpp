@@ -169,8 +169,9 @@ void Binding::memory_of_arguments(const std::vector<const Variable*>& dummies,
 
 /// The optional argument of the caller that is passed on; null for others.
 const Variable* Binding::optional_of_caller(const Expr& argument) const {
-  const Expr there = place_of(argument, caller_);
-  if (!there) return nullptr;
+  const bool procedure = is_procedure(argument) && !argument.as<Call>()->args.empty();
+  const Expr there = procedure ? argument.as<Call>()->args[0] : place_of(argument, caller_);
+  if (!there || (procedure && !there.as<Var>())) return nullptr;
   const Variable& v = caller_.variables.at(written_name(there));
   return v.optional ? &v : nullptr;
 }
@@ -283,7 +284,7 @@ Expr Binding::as_at_entry(const Expr& e) const {
     const auto it = caller_.variables.find(n);
     if (it == caller_.variables.end()) continue;
     const Variable& v = it->second;
-    if (v.dummy && !v.host && !v.array && v.entry_of.empty() && is_integer(v.type.scalar) &&
+    if (v.dummy && !v.host && !v.array && !is_ours(v) && is_integer(v.type.scalar) &&
         !before_call_.count(n))
       values.emplace(n, value_at_entry(caller_, n));
   }
@@ -373,7 +374,7 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
          bare_name(callee_.name), v.array);
   const bool element = l && !has_slices(*l);
   for (std::size_t i = 0; i < x.bounds.size(); ++i) {
-    Axis a{Expr(), first_of(x.bounds[i]), x.bounds[i].upper, 1};
+    Axis a{Expr(), first_of(x.bounds[i]), x.bounds[i].upper, lit(1)};
     if (l && !l->index[i].as<Slice>()) {
       if (element && i < dummy.bounds.size())
         a.first = l->index[i];
@@ -381,12 +382,7 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
         a.fixed = l->index[i];
     } else if (l) {
       const auto& s = *l->index[i].as<Slice>();
-      const auto step = s.step ? as_int(s.step) : std::optional<std::int64_t>(1);
-      if (!step || *step == 0)
-        fail("unsupported", at_,
-             "a section's step that is not a constant is not supported in Fortran "
-             "kernels");
-      a.step = *step;
+      if (s.step) a.step = s.step;
       const Expr least = a.first, most = a.last;
       a.first = s.start ? s.start : least;  // backwards too
       a.last = s.stop ? s.stop : most;
@@ -433,7 +429,7 @@ void Binding::match(const Variable& dummy, View& v, bool from_element) const {
       refuse(fmt::format("it may reach over the end of axis {}", i + 1));
     if (last && extent) {
       v.whole = v.whole && room && same_size(extent, room);
-      a.last = index_add({a.first, index_mul(lit(a.step), index_sub(extent, lit(1)))});
+      a.last = index_add({a.first, index_mul(a.step, index_sub(extent, lit(1)))});
     }
   }
 }
@@ -512,7 +508,7 @@ Expr Binding::element(const View& v, const Exprs& index, const Span& at) const {
     }
     const Expr& lower = v.lower.at(next);
     const auto there = [&](const Expr& i) {
-      return index_add({a.first, index_mul(lit(a.step), index_sub(i, lower))});
+      return index_add({a.first, index_mul(a.step, index_sub(i, lower))});
     };
     const Expr& i = index.at(next++);
     const auto* s = i.as<Slice>();
@@ -520,11 +516,10 @@ Expr Binding::element(const View& v, const Exprs& index, const Span& at) const {
       out.push_back(there(i));
       continue;
     }
-    const std::int64_t step = s->step ? as_int(s->step).value_or(0) : 1;
-    ensure(step != 0, "the step of a section");
+    const Expr step = s->step ? s->step : lit(1);
     const Expr start = s->start ? there(s->start) : a.first;
     const Expr stop = s->stop ? there(s->stop) : a.last;
-    out.push_back(Expr(Slice{start, stop, lit(step * a.step)}, at));
+    out.push_back(Expr(Slice{start, stop, index_mul(step, a.step)}, at));
   }
   return load(v.array, out, at);
 }

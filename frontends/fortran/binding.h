@@ -47,7 +47,7 @@ class Binding {
   struct Axis {
     Expr fixed;        // its subscript; null where the dummy's next axis runs along it
     Expr first, last;  // of the dummy's elements; `last` may be unknown
-    std::int64_t step = 1;
+    Expr step = lit(1);
   };
   struct View {
     std::string array;

@@ -17,7 +17,7 @@ struct Plain {
   void (*set)(FortranOptions&);
 };
 
-constexpr int kLong = 10'000;  // columns where lines have no end
+constexpr int kLong = 1000;  // columns where lines have no end
 
 void define(FortranOptions& o, const std::string& name, const std::string& value) {
   const auto has = [&](const auto& d) { return d.first == name; };

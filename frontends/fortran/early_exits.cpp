@@ -212,7 +212,8 @@ class Removal {
     for (std::size_t i = 0; i < left + (from_loop ? 1 : 0); ++i) {
       Loop& x = loops_[depth - 1 - i];
       if (x.once) continue;
-      if (!behind_.count(x.variable) && !r_.variables.at(x.variable).dummy) continue;
+      const Variable& v = r_.variables.at(x.variable);
+      if (!behind_.count(x.variable) && !v.dummy && !v.host) continue;
       if (x.at_exit.empty()) {
         x.at_exit = fresh(x.variable + "_left", r_.variables.at(x.variable));
         at_exits_.insert(x.at_exit);

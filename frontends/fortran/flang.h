@@ -172,6 +172,8 @@ void check_memory_of(const ev::Assignment& a, bool masked, const Span& at);
 /// Whether a variable of the routine's own has memory, which statements that give and take it say;
 /// null for others. See memory_flags.h.
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at);
+/// `present` of an argument, or `associated` of a pointer: whether that points to anything.
+Expr whether_present(const std::string& name, const ev::ActualArguments& arguments, const Span& at);
 /// Whether an allocatable or a pointer that is a component of an argument has memory, see
 /// memory_flags.h; null for others.
 Expr component_has_memory(const SomeExpr& of, const Span& at);

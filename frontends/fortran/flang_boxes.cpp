@@ -1,6 +1,7 @@
 #include "frontends/fortran/flang_boxes.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_walk.h"
@@ -240,7 +241,8 @@ bool can_be_boxed(const sem::Symbol& s) {
   const auto kind = s.owner().kind();
   if (!object || !type || kind != sem::Scope::Kind::Subprogram || sem::IsNamedConstant(s) ||
       sem::IsSaved(s) || sem::FindEquivalenceSet(s) || sem::FindCommonBlockContaining(s) ||
-      s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::VALUE}))
+      s.attrs().test(sem::Attr::VALUE) ||
+      (s.attrs().test(sem::Attr::OPTIONAL) && !sem::IsAllocatable(s)))
     return false;
 
   if (type->IsUnlimitedPolymorphic() || type->IsAssumedType() || object->IsCoarray()) return false;
@@ -283,6 +285,7 @@ void erase_variable(const std::string& name, Routine& routine) {
     if (n == name || v.written.starts_with(name + "%")) own.insert(n);
   std::erase_if(routine.variables, [&](const auto& v) {
     return own.contains(v.first) || own.contains(v.second.lower_of) ||
+           own.contains(v.second.present_of) ||
            (v.second.extent && own.contains(v.first.substr(0, v.first.rfind("_size"))));
   });
   std::erase_if(routine.defaults, [&](const Statement& s) {
@@ -356,6 +359,7 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
     for (int axis = 0; axis < s.Rank(); ++axis) b.what.shape += axis ? ", :" : "(:";
     if (s.Rank() > 0) b.what.shape += ")";
     b.what.result = sem::IsFunctionResult(s);
+    b.what.optional = s.attrs().test(sem::Attr::OPTIONAL);
     if (s.attrs().test(sem::Attr::INTENT_IN)) b.what.intent = ", intent(in)";
     if (s.attrs().test(sem::Attr::INTENT_OUT)) b.what.intent = ", intent(out)";
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) b.what.intent = ", intent(inout)";
@@ -410,7 +414,39 @@ BoxLines lines_of(const Box& box, const std::string& address, const std::string&
   return out;
 }
 
+namespace {
+
+/// Asks for the addresses of the boxes of optional arguments, which are 0 where these are not
+/// there.
+void ask_for_boxes(const Boxes& boxes, Body& body) {
+  std::map<std::string, Expr> addresses;  // by what says whether an argument is there
+  for (const auto& [symbol, b] : boxes)
+    if (b.what.optional) addresses.emplace(present_name(b.what.name), var(b.address, b.at));
+  if (addresses.empty()) return;
+  const std::function<void(Body&)> visit = [&](Body& all) {
+    for (Statement& s : all) {
+      expressions(s, [&](Expr& e) {
+        if (e)
+          e = rewrite(e, [&](const Expr& x) {
+            const auto* c = x.as<Compare>();
+            const auto* v = c ? c->left.as<Var>() : nullptr;
+            const auto it = v ? addresses.find(v->name) : addresses.end();
+            if (it == addresses.end()) return x;
+            return Expr(
+                Compare{c->op == CompareOp::Gt ? CompareOp::Ne : CompareOp::Eq, it->second, lit(0)},
+                x.at());
+          });
+      });
+      for (auto* inner : bodies(s)) visit(**inner);
+    }
+  };
+  visit(body);
+}
+
+}  // namespace
+
 void end_boxes(const Boxes& boxes, Routine& routine, Body& body) {
+  ask_for_boxes(boxes, body);
   Body before, after;
   for (const auto& [symbol, b] : boxes) {
     if (b.of_caller) {

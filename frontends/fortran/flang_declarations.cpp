@@ -132,6 +132,10 @@ class Declarations {
       v.intent = Intent::In;
       v.procedure = procedure_type(s, v.at);
       v.procedure += v.procedure.empty() ? "external" : ", external";
+      if (s.attrs().test(sem::Attr::OPTIONAL)) {
+        v.procedure += ", optional";
+        may_be_there(v);
+      }
     } else if (sem::IsSaved(s)) {
       const auto& init = s.get<sem::ProcEntityDetails>().init();
       if (init && *init) unsupported(v.at, fmt::format("the initial value of `{}`", v.name));
@@ -255,10 +259,13 @@ class Declarations {
     if (type->category() == TypeCategory::Derived &&
         (sem::IsAllocatable(s) || (sem::IsPointer(s) && s.Rank() > 0)))
       unsupported(at, fmt::format("the optional argument `{}` of this kind", v.name));
+    may_be_there(v);
+  }
+  void may_be_there(Variable& v) {
     v.optional = true;
     Variable there;
     there.name = present_name(v.name);
-    there.at = at;
+    there.at = v.at;
     there.type = Scalar::I32;
     there.dummy = there.value = there.logical = true;
     there.intent = Intent::In;

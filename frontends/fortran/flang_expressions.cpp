@@ -136,8 +136,6 @@ class Converter {
       const Converter index(at_, true);
       Exprs implied{var(loop.name().ToString(), at_), index.visit(loop.lower()),
                     index.visit(loop.upper()), index.visit(loop.stride())};
-      if (!as_int(implied[3]) || as_int(implied[3]) == 0)
-        unsupported("the step of an implied `do` that is not a constant");
       for (const Expr& e : pieces<T>(loop.values())) implied.push_back(e);
       out.push_back(call(kImplied, std::move(implied), at_));
     }
@@ -301,9 +299,8 @@ class Converter {
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound)
       return s.start ? lit(1) : bound("lbound");
     const bool counts = letters || q.field() == ev::DescriptorInquiry::Field::Extent;
-    if (!counts || !as_int(s.step)) unsupported("an inquiry of this kind");
-    return length(s.start ? s.start : bound("lbound"), s.stop ? s.stop : bound("ubound"),
-                  *as_int(s.step));
+    if (!counts) unsupported("an inquiry of this kind");
+    return length(s.start ? s.start : bound("lbound"), s.stop ? s.stop : bound("ubound"), s.step);
   }
   Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
   /// The letters from one to another; one alone by its code.
@@ -582,7 +579,7 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto known = intrinsic_name(f.proc());
-    if (known && (*known == "present" || *known == kAssociated)) return is_there(*known, f);
+    if (known && (*known == "present" || *known == kAssociated)) return whether_present(*known, f.arguments(), at_);
     if (known && *known == "allocated")
       if (const Expr e = whether_allocated(f.arguments(), at_)) return e;
     if constexpr (T::category != TypeCategory::Derived)
@@ -591,17 +588,22 @@ class Converter {
     const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
     bool arrays = false, derived = false;
+    std::vector<Conditional> conditional;
+    std::size_t number = 0;
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
+      if (const Expr there =
+              value && !known ? whether_there(*value, f.proc().GetSymbol(), number, at_) : Expr())
+        conditional.emplace_back(args.size(), there);
+      ++number;
       arrays |= value && value->Rank() > 0, derived |= value && as_derived(*value);
       if (value && as_derived(*value))
         for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
       else
         args.push_back(value ? of_argument.visit(*value) : Expr());
     }
-    if (!known) check_there(f.arguments(), f.proc().GetSymbol(), at_);
-    if (!known) return function<T>(f, args);
+    if (!known) return where_there<T>(f, args, std::move(conditional));
     const std::string& name = *known;
     if constexpr (T::category == TypeCategory::Character) {
       const auto n = f.LEN();
@@ -628,26 +630,23 @@ class Converter {
     return *e;
   }
 
-  /// Whether an argument was passed, or a pointer points to anything.
-  template <typename F>
-  Expr is_there(const std::string& name, const F& f) const {
-    const auto& arguments = f.arguments();
-    const SomeExpr* of = arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
-    const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
-    if (name == kAssociated) {
-      const bool alone = arguments.size() < 2 || !arguments[1];
-      if (const sem::Symbol* s = of && alone ? as_address(*of) : nullptr)
-        return Expr(Compare{CompareOp::Ne, var(s->name().ToString(), at_), lit(0)}, at_);
-      const SomeExpr* target = alone ? nullptr : arguments[1]->UnwrapExpr();
-      if (!of || (!alone && !target)) unsupported("this form of `associated`");
-      if (const Expr e = alone ? component_has_memory(*of, at_) : Expr()) return e;
-      Exprs asked{to_arguments(*of, at_).at(0)};
-      if (target) asked.push_back(to_arguments(*target, at_).at(0));
-      return call(kAssociated, std::move(asked), at_);
+  using Conditional = std::pair<std::size_t, Expr>;  // an argument, there where this holds
+  template <typename T, typename F>
+  Expr where_there(const F& f, Exprs args, std::vector<Conditional> conditional) const {
+    constexpr bool text = T::category == TypeCategory::Character;
+    if constexpr (text || T::category == TypeCategory::Derived)
+      check_there(f.arguments(), f.proc().GetSymbol(), at_);
+    else if (f.Rank() > 0)
+      check_there(f.arguments(), f.proc().GetSymbol(), at_);
+    else if (!conditional.empty()) {
+      const auto [place, there] = conditional.back();
+      conditional.pop_back();
+      const Expr with = where_there<T>(f, args, conditional);
+      args[place] = Expr();
+      const Expr without = where_there<T>(f, std::move(args), conditional);
+      return call(kWhereThere, {there, with, without, Expr(Cast{type<T>(), lit(0)})}, at_);
     }
-    if (!symbol) unsupported("this form of `present`");
-    const Expr there = var(present_name(symbol->name().ToString()), at_);
-    return Expr(Compare{CompareOp::Gt, there, lit(0)}, at_);
+    return function<T>(f, std::move(args));
   }
 
   /// A function of the input, or one that another file has.
@@ -768,8 +767,6 @@ class Converter {
 
   /// One that is passed: an argument, or in another file.
   Expr visit(const ev::ProcedureDesignator& p) const { return passed_procedure(p, at_); }
-
-  // ---- No counterpart.
 
   template <typename X>
   Expr visit(const X&) const {

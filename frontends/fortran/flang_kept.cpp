@@ -138,6 +138,9 @@ class Keeping : public RecordArguments {
     by_name_.insert(target);
   }
 
+  /// The statement is a `block` of this scope, whose variables are its own.
+  void has_block(const sem::Scope* block) { block_ = block; }
+
   /// What the callee may change: all that is passed and not an input of it.
   OutputStatement call(const fp::CallStmt& s, std::string text) {
     const ev::ProcedureRef& ref = *s.typedCall;
@@ -154,6 +157,13 @@ class Keeping : public RecordArguments {
       const std::size_t n = number++;
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!value || !ev::IsVariable(*value)) continue;
+      const sem::Symbol* whole = ev::UnwrapWholeSymbolDataRef(*value);
+      const auto box = moved_.boxes.find(whole ? &whole->GetUltimate() : nullptr);
+      if (box != moved_.boxes.end() && box->second.what.optional && !intrinsic && details &&
+          n < details->dummyArgs().size() && details->dummyArgs()[n] &&
+          details->dummyArgs()[n]->attrs().test(sem::Attr::OPTIONAL))
+        fail(fmt::format("`{}`, which may not be there here and in `{}`,", box->second.what.name,
+                         callee->name().ToString()));
       if (moves && n < 2) object(*base_of(*value), value);
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
@@ -315,6 +325,10 @@ class Keeping : public RecordArguments {
     const sem::Symbol& s = symbol.GetUltimate();
     if (!seen_.insert(&s).second) return;
     if (s.owner().IsDerivedType()) return;
+    if (&s.owner() == block_) {  // it is declared there
+      named_.insert(local);
+      return;
+    }
     if (s.attrs().test(sem::Attr::INTRINSIC)) return;
     if (s.has<sem::ObjectEntityDetails>()) return variable(local, symbol);
     if (const auto* group = s.detailsIf<sem::NamelistDetails>()) return namelist(local, *group);
@@ -496,6 +510,7 @@ class Keeping : public RecordArguments {
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
   std::set<std::string> words_;                        // all names there, none of them a module's
+  const sem::Scope* block_ = nullptr;                  // a whole `block`
   const Moved& moved_;
   std::string constants_, groups_, first_;  // before the statement
 };
@@ -582,11 +597,13 @@ OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::Ch
 }
 
 OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
-                          const Moved& moved) {
+                          const Moved& moved, const sem::Scope* block) {
   std::string text;
   for (const char letter : source.ToString())
     text += letter == '\n' ? "\n  " : std::string(1, letter);
-  return Keeping(kConstruct, at, moved).statement(c, std::move(text));
+  Keeping k(kConstruct, at, moved);
+  k.has_block(block);
+  return k.statement(c, std::move(text));
 }
 
 KeptValue read_kept_value(const fp::Expr& e, const Span& at, const Moved& moved) {

@@ -192,6 +192,27 @@ Expr component_has_memory(const SomeExpr& of, const Span& at) {
   return own || sem::IsDummy(base->GetUltimate()) ? has_memory(of, at) : Expr();
 }
 
+Expr whether_present(const std::string& name, const ev::ActualArguments& arguments,
+                     const Span& at) {
+  const SomeExpr* of = arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
+  const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
+  if (of && !symbol) symbol = as_address(*of);
+  if (name == kAssociated) {
+    const bool alone = arguments.size() < 2 || !arguments[1];
+    if (const sem::Symbol* s = of && alone ? as_address(*of) : nullptr)
+      return Expr(Compare{CompareOp::Ne, var(s->name().ToString(), at), lit(0)}, at);
+    const SomeExpr* target = alone ? nullptr : arguments[1]->UnwrapExpr();
+    if (!of || (!alone && !target)) unsupported(at, "this form of `associated`");
+    if (const Expr e = alone ? component_has_memory(*of, at) : Expr()) return e;
+    Exprs asked{to_arguments(*of, at).at(0)};
+    if (target) asked.push_back(to_arguments(*target, at).at(0));
+    return call(kAssociated, std::move(asked), at);
+  }
+  if (!symbol) unsupported(at, "this form of `present`");
+  const Expr there = var(present_name(symbol->name().ToString()), at);
+  return Expr(Compare{CompareOp::Gt, there, lit(0)}, at);
+}
+
 Expr whether_allocated(const ev::ActualArguments& arguments, const Span& at) {
   const SomeExpr* of = !arguments.empty() && arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
   const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
@@ -299,16 +320,23 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
                              const Routine& routine, Body& out) {
   const ev::Assignment* a = sem::GetAssignment(s);
   if (!a) fail("fortran", at, "Flang gives this assignment no type");
-  Exprs lower;
+  Exprs lower, upper;
   Expr count;  // of elements, where both bounds are written
   if (const auto* bounds = std::get_if<ev::Assignment::BoundsSpec>(&a->u)) {
     for (const auto& b : *bounds) lower.push_back(to_index(b, at));
   } else {
     const auto* both = std::get_if<ev::Assignment::BoundsRemapping>(&a->u);
-    if (!both || both->size() != 1 || a->rhs.Rank() != 1)
+    if (!both || a->rhs.Rank() != 1 ||
+        (both->size() > 1 && (as_derived(a->lhs) || is_text(a->lhs.GetType()))))
       unsupported(at, "an assignment to a pointer that gives it other axes");
-    lower.push_back(to_index(both->front().first, at));
-    count = index_add({index_sub(to_index(both->front().second, at), lower[0]), lit(1)});
+    for (const auto& [first, last] : *both) {
+      lower.push_back(to_index(first, at));
+      upper.push_back(to_index(last, at));
+    }
+    if (both->size() == 1) {
+      count = index_add({index_sub(upper[0], lower[0]), lit(1)});
+      upper.clear();
+    }
   }
   const Exprs pointers = to_arguments(a->lhs, at);
   const bool nothing = ev::IsNullPointer(&a->rhs);
@@ -322,7 +350,7 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
     const std::string& pointer = own_pointer(pointers[i], routine, at);
     const auto* same = target ? target.as<Var>() : nullptr;
     if (same && same->name == pointer && lower.empty()) continue;  // `p => p`
-    out.push_back({at, PointerAssignment{pointer, target, lower}});
+    out.push_back({at, PointerAssignment{pointer, target, lower, upper}});
   }
 }
 

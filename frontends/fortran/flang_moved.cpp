@@ -143,8 +143,19 @@ struct FunctionFinder : TreeVisitor {
   bool found = false;
 };
 
+/// Whether it asks whether an argument is there, which C knows.
+bool is_present(const fp::Call& c) {
+  const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
+  return name && name->ToString() == "present" && name->symbol &&
+         name->symbol->attrs().test(sem::Attr::INTRINSIC);
+}
+
 struct UseFinder : TreeVisitor {
-  bool before(const TreeNode&) override { return !found; }
+  bool before(const TreeNode& n) override {
+    bool inside = !found;
+    n.when<fp::Call>([&](const auto& c) { inside = inside && !is_present(c); });
+    return inside;
+  }
   void after(const TreeNode& n) override {
     n.when<fp::Name>([&](const auto& x) { post(x); });
     n.when<fp::Expr>([&](const auto& x) { found = found || FunctionFinder::is_one(x); });
@@ -184,20 +195,23 @@ struct WholeFinder : TreeVisitor {
     }
     n.when<fp::ExitStmt, fp::CycleStmt>(
         [&](const auto& s) { possible = possible && is_loop && !s.v; });
+    n.when<fp::Call>([&](const auto& c) { possible = possible && !is_present(c); });
     n.when<fp::ReturnStmt, fp::StopStmt, fp::GotoStmt, fp::ComputedGotoStmt, fp::ArithmeticIfStmt,
            fp::CallStmt, fp::PointerAssignmentStmt, fp::Format, fp::PrintStmt, fp::WriteStmt,
-           fp::ReadStmt, fp::BlockConstruct, fp::AssociateConstruct, fp::CaseConstruct,
-           fp::OpenMPConstruct, fp::OpenACCConstruct, fp::CompilerDirective>(
-        [&](const auto&) { possible = false; });
+           fp::ReadStmt, fp::AssociateConstruct, fp::CaseConstruct, fp::OpenMPConstruct,
+           fp::OpenACCConstruct, fp::CompilerDirective>([&](const auto&) { possible = false; });
+    n.when<fp::BlockConstruct>([&](const auto&) { possible = possible && blocks-- > 0; });
     return possible;
   }
 
   bool is_loop, possible = true;
+  int blocks = 0;  // which there may be
 };
 
 template <typename First, typename Last, typename T>
 std::optional<fp::CharBlock> text_of(const T& construct, bool is_loop) {
   WholeFinder f{is_loop};
+  f.blocks = std::is_same_v<T, fp::BlockConstruct> ? 1 : 0;
   walk(construct, f);
   if (!f.possible) return std::nullopt;
   const fp::CharBlock first = std::get<fp::Statement<First>>(construct.t).source,
@@ -271,6 +285,10 @@ std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const 
   if (const auto* x = std::get_if<Indirection<fp::WhereConstruct>>(&c.u))
     return text_of<fp::WhereConstructStmt, fp::EndWhereStmt>(x->value(), false);
   return std::nullopt;
+}
+
+std::optional<fp::CharBlock> text_of_block(const fp::BlockConstruct& x) {
+  return text_of<fp::BlockStmt, fp::EndBlockStmt>(x, false);
 }
 
 }  // namespace moonloop::fortran

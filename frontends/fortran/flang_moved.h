@@ -21,6 +21,8 @@ bool uses(const fp::Expr& e, const Moved& moved);
 bool assigns_flag(const fp::AssignmentStmt& s, const Moved& moved);
 /// The text of a construct that uses such variables, and whose statements do not leave it.
 std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const Moved& moved);
+/// The same of a `block`, with its declarations.
+std::optional<fp::CharBlock> text_of_block(const fp::BlockConstruct& x);
 
 /// As in flang.h, where such variables are known by their names.
 OutputStatement read_kept(const fp::ActionStmt& s, std::string_view what, fp::CharBlock source,
@@ -34,9 +36,9 @@ OutputStatement read_print(const fp::PrintStmt& s, const fp::ActionStmt& whole,
 std::optional<OutputStatement> read_write(const fp::WriteStmt& s, const fp::ActionStmt& whole,
                                           fp::CharBlock source, const Span& at, bool skip_output,
                                           const Moved& moved);
-/// A construct, of this text.
+/// A construct, of this text; `block`: the scope of one that has its own variables.
 OutputStatement read_kept(const fp::ExecutableConstruct& c, fp::CharBlock source, const Span& at,
-                          const Moved& moved);
+                          const Moved& moved, const sem::Scope* block = nullptr);
 /// The value of a number, or whether a condition holds as an integer. The call's last argument,
 /// which is null here, is a variable of that type that gets it.
 struct KeptValue {

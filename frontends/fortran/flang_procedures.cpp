@@ -59,7 +59,7 @@ bool is_address(const sem::Symbol& s) {
                    s.has<sem::ProcEntityDetails>() && !sem::IsFunctionResult(s);
   if (!(sem::IsDummy(s) ? sem::IsProcedure(s) && !pointer : own)) return false;
   const auto type = ev::DynamicType::From(s);
-  return !s.attrs().HasAny({sem::Attr::OPTIONAL, sem::Attr::ELEMENTAL}) && s.Rank() == 0 &&
+  return !s.attrs().test(sem::Attr::ELEMENTAL) && s.Rank() == 0 &&
          (!sem::IsFunction(s) ||
           (type && (numeric_type(*type) || type->category() == TypeCategory::Logical)));
 }
@@ -124,6 +124,7 @@ std::optional<Routine::ByAddress> by_address(const sem::Symbol& routine) {
     return std::nullopt;
   for (const sem::Symbol* dummy : d->dummyArgs()) {
     const auto type = dummy ? ev::DynamicType::From(*dummy) : std::nullopt;
+    if (dummy && is_address(*dummy) && !dummy->attrs().test(sem::Attr::OPTIONAL)) continue;
     if (!type || !is_plain(*dummy) || type->category() == TypeCategory::Derived)
       return std::nullopt;
   }

@@ -34,7 +34,8 @@ class RecordArguments : public OutputArguments {
   std::string record(const std::string& local, const sem::Symbol& symbol) {
     const sem::Symbol& s = symbol.GetUltimate();
     const sem::DerivedTypeSpec& type = ev::DynamicType::From(s)->GetDerivedTypeSpec();
-    Part whole{&s, {}, var(variable_name(symbol), at_), local, s.Rank()};
+    Part whole{&s, {}, var(variable_name(symbol), at_), local};
+    if (s.Rank() > 0) whole.arrays.push_back({local.size(), s.Rank()});
     shape_of_record_.clear();
     parts(whole, type);
     if (s.Rank() > 0 && shape_of_record_.empty())
@@ -70,14 +71,23 @@ class RecordArguments : public OutputArguments {
     });
   }
 
-  /// A record, or a component: its name as a variable of the kernel, its text in Fortran, in which
-  /// elements of arrays of records have subscripts, and the axes of these.
+  /// A record, or a component: its name as a variable of the kernel, its text in Fortran, and the
+  /// arrays of records around it, which have subscripts there.
   struct Part {
     const sem::Symbol* base;
     Path path;
     Expr variable;
     std::string text;
-    int around = 0;  // axes of arrays of records
+    struct Array {
+      std::size_t end;  // of its name in the text
+      int axes;
+    };
+    std::vector<Array> arrays = {};  // outer ones first
+    int around() const {
+      int out = 0;
+      for (const Array& a : arrays) out += a.axes;
+      return out;
+    }
   };
 
   void parts(const Part& whole, const sem::DerivedTypeSpec& type) {
@@ -90,10 +100,7 @@ class RecordArguments : public OutputArguments {
       const auto t = ev::DynamicType::From(*c);
       if (!t) continue;
       if (t->category() == TypeCategory::Derived) {
-        if (c->Rank() > 0 && whole.around > 0)
-          fail(fmt::format("`{}`, an array of records in an array of records, in `{}`", p.text,
-                           what_));
-        p.around += c->Rank();
+        if (c->Rank() > 0) p.arrays.push_back({p.text.size(), c->Rank()});
         parts(p, t->GetDerivedTypeSpec());
       } else {
         part(p, *c, *t);
@@ -106,7 +113,8 @@ class RecordArguments : public OutputArguments {
     const std::string type =
         t.category() == TypeCategory::Logical ? fmt::format("logical({})", t.kind()) : type_of(t);
     const bool text = is_text(c), memory = sem::IsAllocatableOrPointer(c);
-    const std::string shape = shape_of(p.variable, c.Rank() + p.around, text, Bounds::Source);
+    const int around = p.around();
+    const std::string shape = shape_of(p.variable, c.Rank() + around, text, Bounds::Source);
     const bool kept = t.category() == TypeCategory::Logical &&
                       (sem::IsDummy(*p.base) || sem::IsSaved(*p.base));  // as an integer
     const Expr value = kept ? Expr(Compare{CompareOp::Ne, p.variable, lit(0)}, at_) : p.variable;
@@ -114,50 +122,50 @@ class RecordArguments : public OutputArguments {
     const std::size_t number = arguments_.size() - 1;
     if (p.base->Rank() > 0 && shape_of_record_.empty()) {
       std::string bounds;
-      for (int axis = 1; axis <= p.around; ++axis)
+      const int before = c.Rank() + around - p.base->Rank();
+      for (int axis = 1; axis <= p.base->Rank(); ++axis)
         bounds += fmt::format("{0}lbound({1}, {2}):ubound({1}, {2})", axis > 1 ? ", " : "", name,
-                              c.Rank() + axis);
+                              before + axis);
       shape_of_record_ = "(" + bounds + ")";
     }
     if (is_changed(*p.base)) may_change(number);
     if (memory) return part_with_memory(p, c, name, number);
     const auto [place, argument] = places(p, c, name);
-    before_ += loops(p, c, place + " = " + argument) + "\n  ";
-    if (is_changed(*p.base)) after_ = "\n  " + loops(p, c, argument + " = " + place) + after_;
+    before_ += loops(p, c, name, place + " = " + argument) + "\n  ";
+    if (is_changed(*p.base)) after_ = "\n  " + loops(p, c, name, argument + " = " + place) + after_;
+  }
+
+  /// Whether the records of arrays are taken one by one.
+  static bool one_by_one(const Part& p, const sem::Symbol& c) {
+    return p.arrays.size() > 1 || (!p.arrays.empty() && c.Rank() > 0);
   }
 
   /// `g%q` and `a4`, or those of each record of an array.
   std::pair<std::string, std::string> places(const Part& p, const sem::Symbol& c,
                                              const std::string& name) {
-    if (c.Rank() == 0 || p.around == 0) return {p.text, name};
-    std::string index, own;
+    if (!one_by_one(p, c)) return {p.text, name};
+    std::string text = p.text, own;
     for (int axis = 0; axis < c.Rank(); ++axis) own += ":, ";
-    for (int axis = 1; axis <= p.around; ++axis) {
-      const std::string n = "moonloop_i" + std::to_string(axis);
-      index += (axis > 1 ? ", " : "") + n;
-      inner_.emplace(n, "integer");
+    int n = 0;
+    for (std::size_t k = p.arrays.size(); k-- > 0;) {  // the innermost ones are the first axes
+      std::string index;
+      for (int axis = 0; axis < p.arrays[k].axes; ++axis) {
+        const std::string i = "moonloop_i" + std::to_string(++n);
+        index += (axis > 0 ? ", " : "") + i;
+        inner_.emplace(i, "integer");
+      }
+      own += index + (k > 0 ? ", " : "");
+      text.insert(p.arrays[k].end, "(" + index + ")");
     }
-    const std::size_t at = end_of_array(p);
-    return {p.text.substr(0, at) + "(" + index + ")" + p.text.substr(at),
-            name + "(" + own + index + ")"};
+    return {text, name + "(" + own + ")"};
   }
-  /// Where the name of the array of records ends.
-  static std::size_t end_of_array(const Part& p) {
-    std::size_t at = p.text.find('%');
-    if (p.base->Rank() > 0) return at;
-    for (const sem::Symbol* c : p.path) {
-      at = std::min(p.text.find('%', at + 1), p.text.size());
-      if (c->Rank() > 0) return at;
-    }
-    return at;
-  }
-  std::string loops(const Part& p, const sem::Symbol& c, std::string statement) const {
-    if (c.Rank() == 0 || p.around == 0) return statement;
+  static std::string loops(const Part& p, const sem::Symbol& c, const std::string& name,
+                           std::string statement) {
+    if (!one_by_one(p, c)) return statement;
     std::string ranges;
-    const std::string array = p.text.substr(0, end_of_array(p));
-    for (int axis = 1; axis <= p.around; ++axis)
-      ranges += fmt::format("{0}moonloop_i{1} = lbound({2}, {1}):ubound({2}, {1})",
-                            axis > 1 ? ", " : "", axis, array);
+    for (int axis = 1; axis <= p.around(); ++axis)
+      ranges += fmt::format("{0}moonloop_i{1} = lbound({2}, {3}):ubound({2}, {3})",
+                            axis > 1 ? ", " : "", axis, name, c.Rank() + axis);
     return "forall (" + ranges + ") " + statement;
   }
 

@@ -194,12 +194,8 @@ Expr elements_along(const Expr& place, std::size_t axis) {
                 place.at());
   };
   const Slice* s = l ? l->index[axis].as<Slice>() : nullptr;
-  const auto step = s && s->step ? as_int(s->step) : std::optional<std::int64_t>(1);
-  if (!step)
-    fail("unsupported", place.at(),
-         "a section's step that is not a constant is not supported in Fortran kernels");
   return length(s && s->start ? s->start : bound("lbound"),
-                s && s->stop ? s->stop : bound("ubound"), *step);
+                s && s->stop ? s->stop : bound("ubound"), s && s->step ? s->step : lit(1));
 }
 
 /// A component of one record, with these axes, as a component of each record of an array, which
@@ -227,6 +223,157 @@ std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDeriv
   if (const auto* s = std::get_if<ev::StructureConstructor>(&e.u)) return *s;
   const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u);
   return c && c->Rank() == 0 ? c->GetScalarValue() : std::nullopt;
+}
+
+/// How many elements a component has along each axis, which its type says.
+Exprs extents_of(const sem::Symbol& component, const Span& at) {
+  Exprs out;
+  for (const sem::ShapeSpec& axis : component.get<sem::ObjectEntityDetails>().shape()) {
+    const auto &lower = axis.lbound().GetExplicit(), &upper = axis.ubound().GetExplicit();
+    const auto first = lower ? ev::ToInt64(*lower) : std::nullopt;
+    const auto last = upper ? ev::ToInt64(*upper) : std::nullopt;
+    if (!first || !last)
+      unsupported(at, fmt::format("the component `{}`, whose shape the type does not say, in an "
+                                  "array of records,",
+                                  component.name().ToString()));
+    out.push_back(lit(std::max<std::int64_t>(*last - *first + 1, 0)));
+  }
+  return out;
+}
+
+/// How many elements each component, and theirs, has along each of its axes; `around`: those of
+/// arrays that it is in.
+void extents_of_components(const sem::DerivedTypeSpec& type, const Exprs& around, const Span& at,
+                           std::vector<Exprs>& out) {
+  for (const sem::Symbol* c : components_of(type, at)) {
+    if (is_text(*c)) unsupported(at, "texts in an array of records that is made here");
+    Exprs all = extents_of(*c, at);
+    all.insert(all.end(), around.begin(), around.end());
+    const auto t = ev::DynamicType::From(*c);
+    if (t && t->category() == TypeCategory::Derived)
+      extents_of_components(t->GetDerivedTypeSpec(), all, at, out);
+    else
+      out.push_back(std::move(all));
+  }
+}
+
+/// An array with these extents, of the elements of another one.
+Expr in_shape(const Expr& e, const Exprs& extents, const Span& at) {
+  Exprs args{e, lit(static_cast<std::int64_t>(extents.size()))};
+  args.insert(args.end(), extents.begin(), extents.end());
+  args.push_back(call(kAbsent, {}, at));
+  for (std::size_t n = 1; n <= extents.size(); ++n)
+    args.push_back(lit(static_cast<std::int64_t>(n)));
+  return call(kMade + std::string("reshape"), std::move(args), at);
+}
+
+Expr product_of(const Exprs& extents) {
+  Expr out = lit(1);
+  for (const Expr& n : extents) out = index_mul(out, n);
+  return out;
+}
+
+/// The components of a record, or of each in an array; `full`: each has all its axes, also where
+/// one value is given for all elements.
+Exprs values_of(const ev::Expr<ev::SomeDerived>& e, bool full, const Span& at);
+
+/// An array of records that is given one by one: of each component the values, as arrays of one
+/// axis, and how many records there are.
+class Records {
+ public:
+  Records(const sem::DerivedTypeSpec& type, const Span& at) : at_(at) {
+    extents_of_components(type, {}, at, extents_);
+    pieces_.resize(extents_.size());
+  }
+
+  void add(const ev::Expr<ev::SomeDerived>& e) {
+    Expr more = lit(1);
+    const Exprs own = values_of(e, true, at_);
+    if (e.Rank() > 1) unsupported(at_, "an array of several axes in an array constructor");
+    if (e.Rank() == 1) {
+      const bool place = std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u);
+      if (!place || own.empty()) unsupported(at_, "these records in an array constructor");
+      more = elements(own[0], extents_[0].size());
+    }
+    for (std::size_t n = 0; n < own.size(); ++n) {
+      const std::size_t axes = extents_[n].size() + static_cast<std::size_t>(e.Rank());
+      pieces_[n].push_back(
+          axes < 2 ? own[n] : in_shape(own[n], {index_mul(product_of(extents_[n]), more)}, at_));
+    }
+    count_ = index_add({count_, more});
+  }
+
+  void add(const ev::ArrayConstructorValues<ev::SomeDerived>& values) {
+    for (const auto& v : values) {
+      if (const auto* one = std::get_if<ev::Expr<ev::SomeDerived>>(&v.u)) {
+        add(*one);
+        continue;
+      }
+      const auto& loop = std::get<ev::ImpliedDo<ev::SomeDerived>>(v.u);
+      const Expr lower = to_index(loop.lower(), at_), upper = to_index(loop.upper(), at_),
+                 step = to_index(loop.stride(), at_);
+      const std::vector<Exprs> before = std::exchange(pieces_, std::vector<Exprs>(extents_.size()));
+      const Expr records = std::exchange(count_, lit(0));
+      add(loop.values());
+      const std::vector<Exprs> turn = std::exchange(pieces_, before);
+      for (std::size_t n = 0; n < turn.size(); ++n) {
+        Exprs implied{var(loop.name().ToString(), at_), lower, upper, step};
+        implied.insert(implied.end(), turn[n].begin(), turn[n].end());
+        pieces_[n].push_back(call(kImplied, std::move(implied), at_));
+      }
+      const Expr turns = call("max", {length(lower, upper, step), lit(0)}, at_);
+      count_ = index_add({records, index_mul(count_, turns)});
+    }
+  }
+
+  /// The components; `shape`: of an array of several axes.
+  Exprs all(const Exprs& shape = {}) const {
+    Exprs out;
+    for (std::size_t n = 0; n < pieces_.size(); ++n) {
+      const Expr flat = call(kValues, pieces_[n], at_);
+      Exprs extents = extents_[n];
+      extents.insert(extents.end(), shape.begin(), shape.end());
+      if (shape.empty()) extents.push_back(count_);
+      out.push_back(extents.size() == 1 ? flat : in_shape(flat, extents, at_));
+    }
+    return out;
+  }
+
+ private:
+  /// How many elements `place` has along its only axis behind those of a component.
+  static Expr elements(const Expr& place, std::size_t axes) {
+    const auto* l = place.as<Load>();
+    std::size_t axis = axes;
+    while (l && axis < l->index.size() && !l->index[axis].as<Slice>()) ++axis;
+    if (l && axis == l->index.size())
+      unsupported(place.at(), "records by an array of subscripts in an array constructor");
+    return elements_along(place, axis);
+  }
+
+  const Span& at_;
+  std::vector<Exprs> extents_;  // of each component, for one record
+  std::vector<Exprs> pieces_;
+  Expr count_ = lit(0);
+};
+
+/// The records of a constant.
+Exprs values_of(const ev::Constant<ev::SomeDerived>& all, const sem::DerivedTypeSpec& type,
+                const Span& at) {
+  Records records(type, at);
+  ev::ConstantSubscripts where = all.lbounds();
+  for (std::size_t n = 0; n < all.size(); ++n, all.IncrementSubscripts(where))
+    records.add(ev::Expr<ev::SomeDerived>{ev::Constant<ev::SomeDerived>{all.At(where)}});
+  Exprs shape;
+  for (const auto n : all.shape()) shape.push_back(lit(n));
+  return records.all(shape);
+}
+
+/// The value of a component for all its elements.
+Expr for_each_element(Expr value, std::size_t axes, const Exprs& extents, const Span& at) {
+  for (const Expr& n : extents)
+    value = call(kArrays + std::string("spread"),
+                 {value, lit(static_cast<std::int64_t>(++axes)), n}, at);
+  return value;
 }
 
 }  // namespace
@@ -283,7 +430,9 @@ Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedType
 
 }  // namespace
 
-Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
+namespace {
+
+Exprs values_of(const ev::Expr<ev::SomeDerived>& e, bool full, const Span& at) {
   const auto type = e.GetType();
   if (!type) throw InternalError("Flang gives an expression no type");
   if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
@@ -293,7 +442,14 @@ Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
     return given_by(*f, type->GetDerivedTypeSpec(), at);
   if (const auto* p = std::get_if<ev::Parentheses<ev::SomeDerived>>(&e.u);
       p && !std::holds_alternative<ev::Designator<ev::SomeDerived>>(p->left().u))
-    return derived_values(p->left(), at);
+    return values_of(p->left(), full, at);
+  if (const auto* a = std::get_if<ev::ArrayConstructor<ev::SomeDerived>>(&e.u)) {
+    Records records(type->GetDerivedTypeSpec(), at);
+    records.add(*a);
+    return records.all();
+  }
+  if (const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u); c && c->Rank() > 0)
+    return values_of(*c, type->GetDerivedTypeSpec(), at);
   const auto given = constructor(e);
   if (!given)
     fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
@@ -302,14 +458,28 @@ Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
     const auto value = given->Find(*c);
     if (!value)
       fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
-    if (const auto* d = as_derived(*value)) {
-      const Exprs inner = derived_values(*d, at);
-      out.insert(out.end(), inner.begin(), inner.end());
-    } else {
-      out.push_back(to_expr(*value, at));
+    const bool one = c->Rank() > 0 && value->Rank() == 0;  // for all elements
+    const auto* d = as_derived(*value);
+    if (!d) {
+      const Expr own = to_expr(*value, at);
+      out.push_back(one && full ? for_each_element(own, 0, extents_of(*c, at), at) : own);
+      continue;
     }
+    const Exprs inner = values_of(*d, full, at);
+    std::vector<std::size_t> axes;
+    axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, axes);
+    for (std::size_t n = 0; n < inner.size(); ++n)
+      out.push_back(one && (full || axes.at(n) > 0)
+                        ? for_each_element(inner[n], axes.at(n), extents_of(*c, at), at)
+                        : inner[n]);
   }
   return out;
+}
+
+}  // namespace
+
+Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
+  return values_of(e, false, at);
 }
 
 namespace {
@@ -434,8 +604,19 @@ struct RecordFunctions : TreeVisitor {
   std::map<std::string, ev::DynamicType> types;
 };
 
+/// Calls of functions that have to be statements of their own.
 class RecordCalls {
  public:
+  static bool has_one(const Expr& e) {
+    bool found = false;
+    if (e)
+      walk(e, [&](const Expr& x) {
+        found = found || is_conditional(x) || !called(x, kRecord).empty();
+        return !found;
+      });
+    return found;
+  }
+
   RecordCalls(std::map<std::string, ev::DynamicType> types, const Places& places, Routine& routine)
       : types_(std::move(types)), places_(places), r_(routine) {}
 
@@ -458,7 +639,8 @@ class RecordCalls {
           },
           [&](const Body& b) { return body(b); });
     const auto* f = std::get_if<Forall>(&s.what);
-    if (std::holds_alternative<Where>(s.what) || (f && !f->concurrent)) refuse_in(s);
+    const bool asks = f && f->mask && has_one(f->mask);
+    if (std::holds_alternative<Where>(s.what) || asks || (f && !f->concurrent)) refuse_in(s);
     if (auto* c = std::get_if<SubroutineCall>(&s.what))
       std::erase_if(c->otherwise, [](const SubroutineCall& other) {
         return std::any_of(other.arguments.begin(), other.arguments.end(), has_one);
@@ -471,16 +653,18 @@ class RecordCalls {
     out.push_back(std::move(s));
   }
 
-  static bool has_one(const Expr& e) {
-    bool found = false;
-    if (e) walk(e, [&](const Expr& x) { return !(found = found || !called(x, kRecord).empty()); });
-    return found;
+  static bool is_conditional(const Expr& e) {
+    const auto* c = e.as<Call>();
+    return c && c->name == kWhereThere;
   }
 
   /// Which elements the function gets depends on the mask, or on others.
   static void refuse_in(const Statement& s) {
     expressions(s, [&](const Expr& e) {
-      if (has_one(e)) unsupported(s.at, "a function that gives a derived type, in this construct,");
+      if (has_one(e))
+        unsupported(s.at,
+                    "a function that gives a derived type, or gets an allocatable or a pointer for "
+                    "an optional argument, in this construct,");
     });
     for (const auto* inner : bodies(s))
       for (const Statement& x : **inner) refuse_in(x);
@@ -488,6 +672,11 @@ class RecordCalls {
 
   Expr value(const Expr& e, const Span& at, Body& out) {
     if (!has_one(e)) return e;
+    if (is_conditional(e)) {
+      const Expr to = new_scalar(r_, "value", e.as<Call>()->args.at(3).as<Cast>()->type, at);
+      put_where_there(e, to, at, out);
+      return to;
+    }
     const Expr inner = map_children(e, [&](const Expr& x) { return value(x, at, out); });
     const std::string function = called(inner, kRecord);
     if (function.empty()) return inner;
@@ -496,6 +685,21 @@ class RecordCalls {
     if (added)
       it->second = put(function, *as_int(args.at(2)), {args.begin() + 3, args.end()}, at, out);
     return it->second.at(static_cast<std::size_t>(*as_int(args[0])));
+  }
+
+  /// Assigns a function's value, called with the arguments that are there.
+  void put_where_there(const Expr& e, const Expr& to, const Span& at, Body& out) {
+    if (!is_conditional(e)) return out.push_back({at, Assignment{to, value(e, at, out)}});
+    const Exprs& args = e.as<Call>()->args;
+    Choice c;
+    for (std::size_t n = 1; n < 3; ++n) {
+      auto arm = std::make_shared<Body>();
+      const auto outside = given_;
+      put_where_there(args[n], to, at, *arm);
+      given_ = outside;
+      c.arms.push_back({n == 1 ? args[0] : Expr(), std::move(arm)});
+    }
+    out.push_back({at, std::move(c)});
   }
 
   /// The axes along which the values of a function run: of `rank` arguments for each element of
@@ -565,7 +769,11 @@ class RecordCalls {
 void put_record_calls(const fp::Block& all, const Places& places, Routine& routine) {
   RecordFunctions functions;
   walk(all, functions);
-  if (functions.types.empty()) return;
+  bool some = !functions.types.empty();
+  each(routine.body, [&](const Statement& s) {
+    expressions(s, [&](const Expr& e) { some = some || RecordCalls::has_one(e); });
+  });
+  if (!some) return;
   routine.body = RecordCalls(std::move(functions.types), places, routine).body(routine.body);
 }
 

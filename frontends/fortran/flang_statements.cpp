@@ -43,14 +43,14 @@ class Reader : private DirectiveReader {
     return out;
   }
 
-  /// The bounds of a variable in a `block` are those at its start, which have to be the routine's.
+  /// The length of a text in a `block` is that at its start, which has to be the routine's.
   void check_blocks(const Body& all) {
     if (bounds_of_blocks_.empty()) return;
     const std::set<std::string> changed = changed_in(all);
     for (const auto& [name, in_bounds] : bounds_of_blocks_)
       for (const std::string& n : in_bounds)
-        if (changed.count(n))
-          unsupported(routine_.variables.at(name).at,
+        if (const Variable& v = routine_.variables.at(name); v.text && changed.count(n))
+          unsupported(v.at,
                       fmt::format("`{}`, whose bounds depend on `{}`, which the routine assigns,",
                                   name, n));
   }
@@ -118,6 +118,8 @@ class Reader : private DirectiveReader {
                            [&](Body& to) { associate(x.value(), to); });
                    },
                    [&](const Indirection<fp::BlockConstruct>& x) {
+                     if (const sem::Symbol* s = sized_in_fortran(x.value()))
+                       return whole_block(c, x.value(), *s, out);
                      const auto& head = std::get<fp::Statement<fp::BlockStmt>>(x.value().t);
                      named(head.statement.v, around, out,
                            [&](Body& to) { block_construct(x.value(), to); });
@@ -273,7 +275,8 @@ class Reader : private DirectiveReader {
     const Expr x = tested(e, at, out);
     if (!has_call(x)) return x;
     const auto type = sem::GetExpr(nullptr, e)->GetType();
-    const std::optional<Type> own = type ? numeric_type(*type) : std::nullopt;
+    std::optional<Type> own = type ? numeric_type(*type) : std::nullopt;
+    if (type && type->category() == TypeCategory::Logical) own = Type(moonloop::Scalar::Bool);
     if (!own) unsupported(at, "a choice by a function's value of this type");
     const Expr out_of = new_variable(base, *own, at);
     out.push_back({at, Assignment{out_of, x}});
@@ -298,7 +301,8 @@ class Reader : private DirectiveReader {
     for (int i = 1; routine_.variables.count(v.name) || scope_.FindSymbol(fp::CharBlock{v.name});)
       v.name = base + "_" + std::to_string(i++);
     v.at = at;
-    v.type = type;
+    v.logical = type.scalar == moonloop::Scalar::Bool;
+    v.type = v.logical ? Type(moonloop::Scalar::I32) : type;
     const Expr out = var(v.name, at);
     routine_.variables.emplace(v.name, std::move(v));
     return out;
@@ -331,6 +335,25 @@ class Reader : private DirectiveReader {
     out.insert(out.end(), inside.begin(), inside.end());
   }
 
+  /// A variable of the block whose bounds are known only where it begins; null for none.
+  const sem::Symbol* sized_in_fortran(const fp::BlockConstruct& x) const {
+    if (routine_.sized_later.empty()) return nullptr;
+    const auto& end = std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source;
+    for (const auto& [name, symbol] : scope_.context().FindScope(end))
+      if (routine_.sized_later.contains(variable_name(*symbol))) return &*symbol;
+    return nullptr;
+  }
+  void whole_block(const fp::ExecutableConstruct& c, const fp::BlockConstruct& x,
+                   const sem::Symbol& sized, Body& out) {
+    const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
+    const auto text = text_of_block(x);
+    if (!text)
+      unsupported(at, fmt::format("a `block` that has `{}`, whose bounds are known where it "
+                                  "begins, and more than assignments, loops and choices,",
+                                  sized.name().ToString()));
+    output(read_kept(c, *text, at, moved_, &sized.owner()), at, out);
+  }
+
   /// Its variables are the routine's, under other names where these are taken.
   void block_construct(const fp::BlockConstruct& x, Body& out) {
     const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
@@ -340,9 +363,13 @@ class Reader : private DirectiveReader {
     read_block_declarations(std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source, scope_, places_,
                             routine_, bounds_of_blocks_);
     Body inside;
-    for (const auto& [name, v] : routine_.variables)  // each time it begins
-      if (v.allocatable && !before.contains(name))
-        inside.push_back({at, Assignment{var(kAllocated + name, at), Expr(BoolLit{false}, at)}});
+    for (auto& [name, v] : routine_.variables) {  // each time it begins
+      if (before.contains(name)) continue;
+      const bool sized = !v.text && !bounds_of_blocks_[name].empty();  // it gets its memory then
+      if (v.allocatable || sized)
+        inside.push_back({at, Assignment{var(kAllocated + name, at), Expr(BoolLit{sized}, at)}});
+      v.allocatable = v.allocatable || sized;
+    }
     append(block(std::get<fp::Block>(x.t), at), inside);
     set_defaults(routine_, outer, false, inside);
     append(std::move(inside), out);

@@ -47,6 +47,7 @@ void walk(const fp::ExecutableConstruct& tree, TreeVisitor& v) { walk_any(tree, 
 void walk(const fp::DoConstruct& tree, TreeVisitor& v) { walk_any(tree, v); }
 void walk(const fp::IfConstruct& tree, TreeVisitor& v) { walk_any(tree, v); }
 void walk(const fp::WhereConstruct& tree, TreeVisitor& v) { walk_any(tree, v); }
+void walk(const fp::BlockConstruct& tree, TreeVisitor& v) { walk_any(tree, v); }
 void walk(const fp::ActionStmt& tree, TreeVisitor& v) { walk_any(tree, v); }
 void walk(const fp::CallStmt& tree, TreeVisitor& v) { walk_any(tree, v); }
 void walk(const fp::Expr& tree, TreeVisitor& v) { walk_any(tree, v); }

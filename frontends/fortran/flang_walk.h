@@ -54,6 +54,7 @@ void walk(const fp::ExecutableConstruct& tree, TreeVisitor& visitor);
 void walk(const fp::DoConstruct& tree, TreeVisitor& visitor);
 void walk(const fp::IfConstruct& tree, TreeVisitor& visitor);
 void walk(const fp::WhereConstruct& tree, TreeVisitor& visitor);
+void walk(const fp::BlockConstruct& tree, TreeVisitor& visitor);
 void walk(const fp::ActionStmt& tree, TreeVisitor& visitor);
 void walk(const fp::CallStmt& tree, TreeVisitor& visitor);
 void walk(const fp::Expr& tree, TreeVisitor& visitor);

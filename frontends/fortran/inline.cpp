@@ -211,7 +211,10 @@ class Calls {
     const std::vector<const Variable*> dummies = dummies_of(f);
     for (std::size_t i = 0; i < std::min(dummies.size(), arguments.size()); ++i) {
       if (!dummies[i]->optional) continue;
-      const Expr there = place_of(arguments[i], r_);
+      const Expr& a = arguments[i];
+      const Expr through =
+          is_procedure(a) && !a.as<Call>()->args.empty() ? a.as<Call>()->args[0] : a;
+      const Expr there = place_of(through, r_);
       if (!there || !r_.variables.at(written_name(there)).optional)
         out.emplace(dummies[i]->name, !is_absent(arguments[i]));
     }
@@ -441,13 +444,13 @@ class Calls {
         there.push_back(l.index[i]);
         continue;
       }
-      const auto step = s->step ? as_int(s->step) : std::optional<std::int64_t>(1);
+      const Expr step = s->step ? s->step : lit(1);
       const Expr start = s->start ? s->start : first_of(from.bounds[i]);
       const Expr stop = s->stop ? s->stop : from.bounds[i].upper;
-      if (!step || *step == 0 || !start || !stop) return Expr();
+      if (as_int(step) == 0 || !start || !stop) return Expr();
       here.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, at));
-      there.push_back(index_add({start, index_mul(lit(*step), index_sub(here.back(), lit(1)))}));
-      lengths.push_back(length(start, stop, *step));
+      there.push_back(index_add({start, index_mul(step, index_sub(here.back(), lit(1)))}));
+      lengths.push_back(length(start, stop, step));
       copy.bounds.push_back({Expr(), lengths.back()});
       last = i;
     }

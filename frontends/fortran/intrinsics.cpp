@@ -184,16 +184,15 @@ std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, i
   };
   const auto made = [&](Exprs with) { return call(kMade + name, std::move(with), at); };
   const auto or_absent = [&](const Expr& e) { return e ? e : call(kAbsent, {}, at); };
-  const Expr one = lit(rank == 0 ? 1 : 0), always(BoolLit{true});
-  const auto known = [](const Expr& back) { return !back || back.as<BoolLit>(); };
-  const auto last = [](const Expr& back) { return lit(back && back.as<BoolLit>()->value ? 1 : 0); };
-  if (name == "maxloc" || name == "minloc") {
-    form_unless(known(arg(4)) && !(arg(1) && rank > 0));
-    return made({args[0], arg(2) ? arg(2) : always, one, last(arg(4))});
-  }
-  if (name == "findloc") {
-    form_unless(known(arg(5)) && !(arg(2) && rank > 0));
-    return made({args[0], arg(3) ? arg(3) : always, one, last(arg(5)), args[1]});
+  const Expr always(BoolLit{true});
+  if (name == "maxloc" || name == "minloc" || name == "findloc") {
+    const std::size_t first = name == "findloc" ? 2 : 1;  // of those behind the value
+    const Expr dim = without_casts(arg(first)), mask = arg(first + 1), back = arg(first + 3);
+    form_unless(!dim || as_int(dim).has_value());
+    Exprs with{args[0], mask ? mask : always, dim ? dim : lit(rank == 0 ? 1 : 0),
+               back ? back : Expr(BoolLit{false})};
+    if (first == 2) with.push_back(args[1]);
+    return made(std::move(with));
   }
   if (name == "iall" || name == "iany" || name == "iparity" || name == "parity") {
     form_unless(rank == 0);

@@ -16,6 +16,7 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
 std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar kind,
                             const Span& at);
 
+
 /// The same for those that statements on arrays compute, see kMade; `rank`: of the result. Fails
 /// `unsupported` for forms that are not known.
 std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, int rank,

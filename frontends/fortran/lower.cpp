@@ -13,6 +13,7 @@
 #include "frontends/fortran/loop_domains.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/passes.h"
+#include "frontends/fortran/roles.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 #include "frontends/text/create.h"
@@ -113,29 +114,6 @@ class Lowering {
              array, n);
   }
 
-  static FortranArgument role(const Variable& v) {
-    FortranArgument out;
-    out.role = v.extent                                        ? FortranRole::Extent
-               : !v.lower_of.empty()                           ? FortranRole::Lower
-               : !v.entry_of.empty()                           ? FortranRole::Entry
-               : !v.present_of.empty() || !v.memory_of.empty() ? FortranRole::Present
-               : v.result || v.gives                           ? FortranRole::Result
-               : v.character ? FortranRole::Character  // also of a component
-               : v.component ? FortranRole::Component
-                             : FortranRole::None;
-    out.logical = v.logical;
-    out.text = v.text || ((v.result || v.gives) && v.character);  // a letter has no axes
-    out.allocatable = v.allocatable;
-    out.optional = v.optional;
-    out.pointer = v.pointer_attributes;
-    out.procedure = v.procedure;
-    out.of = v.lower_of + v.entry_of + v.present_of + v.memory_of;
-    out.axis = v.axis;
-    out.component = v.component;
-    out.outer = v.outer;
-    return out;
-  }
-
   void argument(const Variable& v) {
     Argument a;
     a.name = v.name;
@@ -143,9 +121,10 @@ class Lowering {
     a.type = v.type;
     // Output that is never written has no value afterwards, which is no error in Fortran.
     const bool unwritten = v.intent == Intent::Out && !uses_.assigned.count(v.name);
-    a.intent = unwritten ? Intent::Unknown : v.intent;
+    const bool written = v.array && v.intent == Intent::In && is_assigned(v.name, r_.body);
+    a.intent = unwritten || written ? Intent::Unknown : v.intent;  // by what was called
     a.order = Order::F;
-    a.fortran = role(v);
+    a.fortran = role_of(v);
     if (v.array) {
       a.is_array = true;
       const Exprs shape = extents(v);
@@ -161,7 +140,8 @@ class Lowering {
         fail("unsupported", v.at, "the shape of `{}` is not supported in Fortran kernels", v.name);
       }
     } else if (uses_.assigned.count(v.name) || v.intent == Intent::Out ||
-               v.intent == Intent::InOut || v.optional) {
+               v.intent == Intent::InOut || (v.optional && v.procedure.empty()) ||
+               is_asked_for_memory(r_, v.name)) {
       a.is_array = true;  // the caller's variable
       a.shape.emplace();
     }
@@ -277,10 +257,10 @@ class Lowering {
       const Axis& a = axes[n];
       inames.push_back(fresh("e"));
       const Expr i = var(inames.back(), e.at());
-      axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), a.step, e.at());
+      const std::int64_t step = as_int(a.step).value();
+      axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), step, e.at());
       numbers[n] = i;
-      const Expr there =
-          Expr(Compare{a.step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
+      const Expr there = Expr(Compare{step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
       any_element = any_element ? conjunction({any_element, there}) : there;
     }
     const Expr of = reduced(element(c.args[0], numbers, r_), loops);

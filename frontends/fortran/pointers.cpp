@@ -5,6 +5,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/regions.h"
+#include "frontends/fortran/remapped.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
@@ -12,21 +13,8 @@
 namespace moonloop::fortran {
 namespace {
 
-/// What a pointer points to.
-struct Target {
-  Expr place;        // null: nothing
-  Exprs lower;       // of the pointer's axes
-  bool old = false;  // its subscripts have other values now
-};
-
-bool same(const Expr& a, const Expr& b) { return a && b ? equal(a, b) : !a && !b; }
-bool operator==(const Target& a, const Target& b) {
-  return a.old == b.old && same(a.place, b.place) &&
-         std::equal(a.lower.begin(), a.lower.end(), b.lower.begin(), b.lower.end(), same);
-}
-
 /// The pointers that point somewhere, or nowhere by a statement.
-using State = std::map<std::string, Target>;
+using State = Targets;
 
 bool leaves(const Body& body, std::size_t from) {
   bool found = false;
@@ -108,6 +96,8 @@ class Resolution {
         pointers_(std::move(pointers)),
         changed_(changed_in(r.body)),
         outlive_(std::move(outlive)) {
+    for (const auto& [name, v] : r.variables)
+      if (v.dummy && v.intent == Intent::In && !v.pointer) changed_.erase(name);
     if (calls_of(r.body).empty()) return;
     for (const auto& [name, v] : r.variables)
       if (v.outer) changed_.insert(name);
@@ -204,8 +194,11 @@ class Resolution {
   }
 
   static bool mentions_variable(const Target& t, const std::string& name) {
-    return mentions(t.place, name) || std::any_of(t.lower.begin(), t.lower.end(),
-                                                  [&](const Expr& e) { return mentions(e, name); });
+    return mentions(t.place, name) ||
+           std::any_of(t.extents.begin(), t.extents.end(),
+                       [&](const Expr& e) { return mentions(e, name); }) ||
+           std::any_of(t.lower.begin(), t.lower.end(),
+                       [&](const Expr& e) { return mentions(e, name); });
   }
 
   /// Statements for each of the states.
@@ -387,9 +380,8 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(x, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
-      put(x, {{k.states[n]}, {}}, 0, to);
-    });
+    choose_where_possible(k, x.at, out,
+                          [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
   }
 
   /// The same in `depth` constructs around.
@@ -397,6 +389,8 @@ class Resolution {
     const auto* l = std::get_if<Leave>(&x.what);
     if (l && l->kind != Leave::Kind::Return && l->loop >= depth)
       go(k, *around_.at(around_.size() - 1 - static_cast<std::size_t>(l->loop - depth)), x.at, out);
+    if (const auto* a = std::get_if<Assignment>(&x.what))
+      if (auto rows = assigned_by_rows(*a, k.states[0], r_, x.at)) x.what = *std::move(rows);
     put_expressions(x, k.states[0]);
     if (const auto* f = std::get_if<Forall>(&x.what))
       depth += f->concurrent ? static_cast<int>(f->ranges.size()) : 0;
@@ -420,10 +414,22 @@ class Resolution {
       for (const std::size_t n : c->keeps_bounds) pass_pointer(c->arguments.at(n), s, x.at, *c);
       if (c->gives_record)
         for (const Expr& a : c->arguments) check_bounds(a, s, x.at);
+      for (Expr& a : c->arguments) a = passed(a, s, x.at);
+      for (SubroutineCall& other : c->otherwise)
+        for (Expr& a : other.arguments) a = passed(a, s, x.at);
     }
     expressions(x, [&](Expr& e) {
       if (e) e = resolved(e, s, x.at);
     });
+  }
+
+  /// A pointer whose axes are others than its target's is passed as the elements from its first on.
+  Expr passed(const Expr& e, const State& s, const Span& at) const {
+    const auto* v = e ? e.as<Var>() : nullptr;
+    const auto it = v && pointers_.count(v->name) ? s.find(v->name) : s.end();
+    if (it == s.end() || !it->second.place || it->second.extents.empty()) return e;
+    const Target t = target_of(v->name, s, at);
+    return from_first(t, variable(t.place), at);
   }
 
   /// A pointer for one of the callee's, which gets the target, or nothing.
@@ -444,7 +450,8 @@ class Resolution {
     const auto it = v && pointers_.count(v->name) ? s.find(v->name) : s.end();
     if (it == s.end() || !it->second.place) return;
     const Exprs own = lower_bounds(it->second.place);
-    if (!std::equal(own.begin(), own.end(), it->second.lower.begin(), same))
+    const Exprs& lower = it->second.lower;
+    if (!same(own, lower))
       fail("unsupported", at,
            "`{}`, whose first subscripts are others than its target's, is not supported in Fortran "
            "kernels as a pointer that is passed to one",
@@ -474,11 +481,23 @@ class Resolution {
       t.place = resolved(a.target, s, at);
       t.lower = lower_bounds(t.place);
     }
+    if (!a.upper.empty()) {
+      if (t.lower.size() != 1 || !t.extents.empty())
+        fail("unsupported", at,
+             "an assignment to a pointer that gives it other axes is not supported in Fortran "
+             "kernels");
+      t.lower.resize(a.lower.size());
+      for (std::size_t i = 0; i < a.upper.size(); ++i) {
+        const Expr n = length(resolved(a.lower[i], s, at), resolved(a.upper[i], s, at), 1);
+        t.extents.push_back(as_int(n) ? n : call("max", {n, lit(0)}, at));
+      }
+    }
     for (std::size_t i = 0; i < a.lower.size(); ++i) t.lower.at(i) = resolved(a.lower[i], s, at);
     own_ = {a.pointer + "|" + at.str(), a.pointer, 0};
     if (t.place.as<Load>())
       t.place = map_children(t.place, [&](const Expr& i) { return still(i, at, out); });
     for (Expr& e : t.lower) e = still(e, at, out);
+    for (Expr& e : t.extents) e = still(e, at, out);
     s[a.pointer] = std::move(t);
   }
 
@@ -577,7 +596,7 @@ class Resolution {
   Expr resolved(const Expr& e, const State& s, const Span& at) const {
     if (const auto* v = e.as<Var>(); v && pointers_.count(v->name)) {
       const Target t = target_of(v->name, s, at);
-      if (t.place.as<Var>()) return t.place;
+      if (t.place.as<Var>() && t.extents.empty()) return t.place;
       return part(t, Exprs(t.lower.size(), Expr(Slice{Expr(), Expr(), lit(1)}, e.at())), e.at());
     }
     if (const auto* l = e.as<Load>(); l && pointers_.count(l->array)) {
@@ -607,8 +626,21 @@ class Resolution {
         return call(kValues, std::move(all), e.at());
       }
     }
-    if (!called(e, kFunction).empty() || !called(e, kArrayFunction).empty())
-      for (const Expr& a : c->args) check_bounds(a, s, at);
+    if (const std::string made = called(e, kOfArray); of && !made.empty() && made != "dot_product")
+      if (const auto it = s.find(of->name); pointers_.count(of->name) && it != s.end())
+        if (const Target& t = it->second; t.place && !t.extents.empty()) {
+          Exprs args = c->args;
+          args[0] = all_in_one_axis(t, variable(t.place), at);
+          return call(c->name, std::move(args), e.at());
+        }
+    if (!called(e, kFunction).empty() || !called(e, kArrayFunction).empty()) {
+      for (const Expr& a : c->args)
+        if (const Expr part = passed(a, s, at); part.same_as(a)) check_bounds(a, s, at);
+      return map_children(e, [&](const Expr& x) {
+        const Expr a = x ? passed(x, s, at) : x;
+        return a ? resolved(a, s, at) : a;
+      });
+    }
     return map_children(e, [&](const Expr& x) { return x ? resolved(x, s, at) : x; });
   }
 
@@ -631,6 +663,9 @@ class Resolution {
 
   /// The first or last subscript of the pointer along an axis.
   Expr bound(const Target& t, const std::string& end, std::size_t axis, const Span& at) const {
+    if (!t.extents.empty())
+      return end == "lbound" ? t.lower.at(axis)
+                             : index_add({t.lower.at(axis), t.extents.at(axis), lit(-1)});
     if (t.place.as<Var>() && equal(t.lower.at(axis), first_of(variable(t.place).bounds.at(axis))))
       return call(std::string(kBound) + end, {t.place, lit(static_cast<std::int64_t>(axis) + 1)},
                   at);
@@ -639,10 +674,7 @@ class Resolution {
     std::size_t there = 0, left = axis;
     while (!index.at(there).as<Slice>() || left-- > 0) ++there;
     const auto& s = *index[there].as<Slice>();
-    const std::int64_t step = s.step ? as_int(s.step).value_or(0) : 1;
-    if (step == 0)
-      fail("unsupported", at,
-           "a section's step that is not a constant is not supported in Fortran kernels");
+    const Expr step = s.step ? s.step : lit(1);
     const Expr first = s.start ? s.start : end_of(t, true, there, at);
     const Expr last = s.stop ? s.stop : end_of(t, false, there, at);
     return index_add({t.lower.at(axis), length(first, last, step), lit(-1)});
@@ -650,6 +682,7 @@ class Resolution {
 
   /// The part of the target that has these subscripts, or slices, of the pointer.
   Expr part(const Target& t, const Exprs& index, const Span& at) const {
+    if (!t.extents.empty()) return remapped_part(t, variable(t.place), index, at);
     Exprs out;
     std::size_t next = 0;
     const Exprs there = axes(t);

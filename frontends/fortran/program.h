@@ -172,6 +172,7 @@ struct PointerAssignment {
   std::string pointer;
   Expr target;  // a variable, an element, or a section; null: nothing
   Exprs lower;  // the first subscript along each axis of the pointer, where they are written
+  Exprs upper = {};  // the last ones, where its axes are others than the target's
 };
 
 struct Statement {

@@ -24,11 +24,8 @@ Expr last_of(const Variable& v, std::size_t axis, const Span& at) {
 
 Axis axis_of(const Slice& s, const Variable& v, std::size_t axis, const Span& at) {
   Axis out;
-  const auto step = s.step ? as_int(s.step) : std::optional<std::int64_t>(1);
-  if (!step || *step == 0)
-    fail("unsupported", at,
-         "a section's step that is not a constant is not supported in Fortran kernels");
-  out.step = *step;
+  if (s.step) out.step = s.step;
+  if (as_int(out.step) == 0) fail("fortran", at, "the step of a section is zero");
   const Expr least = first_of(v.bounds[axis]);
   const auto most = [&] { return last_of(v, axis, at); };
   out.least = least;
@@ -42,7 +39,7 @@ std::optional<std::vector<Axis>> place_axes(const Expr& e, const Routine& routin
   std::vector<Axis> out;
   if (const Variable* v = whole_array(e, routine)) {
     for (std::size_t i = 0; i < v->bounds.size(); ++i)
-      out.push_back({first_of(v->bounds[i]), last_of(*v, i, e.at()), 1, first_of(v->bounds[i]),
+      out.push_back({first_of(v->bounds[i]), last_of(*v, i, e.at()), lit(1), first_of(v->bounds[i]),
                      v->bounds[i].upper});
     return out;
   }
@@ -78,7 +75,7 @@ std::vector<Axis> made_axes(const std::string& name, const Exprs& args, const Ro
     return out;
   }
   if (name != "spread") return without(std::move(axes), args[1]);
-  axes.insert(axes.begin() + (*as_int(args[1]) - 1), {lit(1), args[2], 1, lit(1), args[2]});
+  axes.insert(axes.begin() + (*as_int(args[1]) - 1), {lit(1), args[2], lit(1), lit(1), args[2]});
   return axes;
 }
 
@@ -140,6 +137,11 @@ Expr length(const Expr& first, const Expr& last, std::int64_t step) {
   return size == 1 ? reach : call("truncdiv", {reach, lit(size)});
 }
 
+Expr length(const Expr& first, const Expr& last, const Expr& step) {
+  if (const auto n = as_int(step)) return length(first, last, *n);
+  return call("truncdiv", {index_add({index_sub(last, first), step}), step});
+}
+
 std::string called(const Expr& e, const char* prefix) {
   const auto* c = e.as<Call>();
   return c && c->name.starts_with(prefix) ? c->name.substr(std::string_view(prefix).size()) : "";
@@ -182,7 +184,7 @@ Expr element(const Expr& e, const Exprs& numbers, const Routine& routine) {
   const auto subscript = [&](const Expr& slice) {
     const Axis& a = (*axes)[next];
     const Expr& number = numbers[next++];
-    return number ? index_add({a.lower, index_mul(lit(a.step), number)}) : slice;
+    return number ? index_add({a.lower, index_mul(a.step, number)}) : slice;
   };
   Exprs index;
   const auto* l = e.as<Load>();

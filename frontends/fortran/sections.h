@@ -8,7 +8,7 @@ namespace moonloop::fortran {
 /// One axis of an array expression: subscripts from `lower` to `upper` in steps.
 struct Axis {
   Expr lower, upper;
-  std::int64_t step = 1;
+  Expr step = lit(1);
   Expr least, most;  // the array's own bounds; `most` is null for an assumed size
 };
 
@@ -17,9 +17,10 @@ Expr first_of(const Bounds& b);
 
 /// The number of subscripts from one to another, in steps, where there are some.
 Expr length(const Expr& first, const Expr& last, std::int64_t step);
+Expr length(const Expr& first, const Expr& last, const Expr& step);
 
 /// The axes of the first array or section in `e`, which all others in it have the extents of; none
-/// where `e` is a scalar. Fails `unsupported` for a step that is not a constant.
+/// where `e` is a scalar.
 std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 
 /// The element of `e` at these numbers, from 0, along its axes; along those without a number all of
@@ -55,8 +56,9 @@ inline constexpr const char* kImplied = "implied do";
 inline constexpr const char* kTable = "table";
 /// A function of the input that gives an array.
 inline constexpr const char* kArrayFunction = "array function ";
-/// Results of statements on an array: `maxloc`, `minloc` and `findloc` of an array, a mask, whether
-/// one number is asked for, and whether the last place counts, the last one also of the value;
+/// Results of statements on an array: `maxloc`, `minloc` and `findloc` of an array, a mask, the axis
+/// along which places are asked for, or 0, and whether the last place counts, the last one also of
+/// the value;
 /// `iall`, `iany`, `iparity` and `parity` of an array and a mask; `reshape` of an array, the number
 /// of axes, the extents, what comes after the array's elements, and the axes by how fast they run;
 /// `cshift` and `eoshift` of an array, a number and an axis, the latter also of what comes in;
@@ -72,6 +74,10 @@ inline constexpr const char* kAssociated = "associated";
 /// number of the call, the same for all its components, the number of the axes of the arrays to
 /// whose elements the function is applied, and the arguments. The reader makes statements of it.
 inline constexpr const char* kRecord = "record ";
+/// A function's value: whether an argument has memory, the call where it has some, that where it
+/// has none, which does not give the argument, and a number of the type. The reader makes
+/// statements of it.
+inline constexpr const char* kWhereThere = "where there";
 /// Where an optional argument is not given.
 inline constexpr const char* kAbsent = "absent";
 bool is_absent(const Expr& e);

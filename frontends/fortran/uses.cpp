@@ -224,4 +224,13 @@ Expr place_of(const Expr& e, const Routine& r) {
   return it != r.variables.end() && it->second.logical ? c->left : Expr();
 }
 
+bool is_assigned(const std::string& name, const Body& body) {
+  bool found = false;
+  each(body, [&](const Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    found = found || (a && written_name(a->to) == name);
+  });
+  return found;
+}
+
 }  // namespace moonloop::fortran

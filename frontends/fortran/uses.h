@@ -94,6 +94,9 @@ std::vector<const std::shared_ptr<Body>*> bodies(const Statement& s);
 void rename_in(Body& body, const std::map<std::string, std::string>& names);
 
 /// Calls `visit` on each statement, outer ones first.
+/// Whether an assignment among the statements changes the variable.
+bool is_assigned(const std::string& name, const Body& body);
+
 template <typename F>
 void each(const Body& body, const F& visit) {
   for (const Statement& s : body) {

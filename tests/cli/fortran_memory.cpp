@@ -192,21 +192,21 @@ TEST_CASE("fortran: optional arguments of functions are there without a test, or
   const Folder f;
   f.write("k.f90", R"(module m
 contains
-  real(8) function f(x, a)
+  function f(x, a)
     real(8), intent(in) :: x
     real(8), intent(in), optional :: a(:)
-    f = x
-    if (present(a)) f = f + sum(a)
+    real(8) :: f(2)
+    f = merge(x, 0d0, present(a))
   end function
   subroutine ask(x, z)
     real(8), intent(inout) :: x
     real(8), allocatable, intent(in) :: z(:)
-    x = f(x, z)
+    x = sum(f(x, z))
   end subroutine
   subroutine part(x, z)
     real(8), intent(inout) :: x
     real(8), allocatable, intent(in) :: z(:)
-    if (allocated(z)) x = f(x, z(:))
+    if (allocated(z)) x = sum(f(x, z(:)))
   end subroutine
 end module
 )");

@@ -349,5 +349,5 @@ end module
   says("the call of `away`, which gives a derived type and stays a call, is not supported");
   says("k.f90:42:5: the array of records, or records of arrays, that `m::made` gives is not");
   says("k.f90:48:5: the derived type that `other` gives is not supported");
-  says("a function that gives a derived type, in this construct, is not supported");
+  says("a function that gives a derived type, or gets an allocatable or a pointer for an optional");
 }

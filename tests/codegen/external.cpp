@@ -79,10 +79,10 @@ name, outside = put(address(name), length(n), "is", 3, address(name[1]), length(
   CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
   const std::string text = generate(k, Target::C).source;
   CHECK(
-      text.find("void put_(char const *, char const *, int32_t *, char const *, size_t, size_t,") !=
+      text.find("void put_(char *, char const *, int32_t *, char *, size_t, size_t,") !=
       std::string::npos);
   CHECK(text.find(
-            "(char const *)&name[0], \"is\", &argument, (char const *)&name[1], n, 2, n - 1)") !=
+            "(char *)&name[0], \"is\", &argument, (char *)&name[1], n, 2, n - 1)") !=
         std::string::npos);
 }
 

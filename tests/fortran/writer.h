@@ -111,7 +111,7 @@ end subroutine
         "  real(8), target, intent(inout) :: a(n, n), x(n)\n"
         "  real(8), intent(inout) :: s(4)\n"
         "  real(8), intent(inout), optional :: e(4)\n"
-        "  real(8), pointer :: pa(:), pb(:), pc(:)\n"
+        "  real(8), pointer :: pa(:), pb(:), pc(:), pm(:, :)\n"
         "  integer, intent(inout) :: k(n)\n"
         "  integer :: i, j, l, q, o, z(40)\n"
         "  real(8) :: t\n";
@@ -134,7 +134,7 @@ end subroutine
     out_ +=
         "  if (n < 1) return\n"
         "  i = 1; j = 1; l = 1\n"
-        "  pa => x\n  pb => a(:, 1)\n";
+        "  pa => x\n  pb => a(:, 1)\n  pm(1:2, 1:n/2) => x\n";
     if (parts_ && !state_) out_ += parts::kStart;
     moved_ = 0;
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
@@ -964,7 +964,12 @@ end subroutine
 
   void section(int depth) {
     const std::string i = index();
-    switch (pick(10)) {
+    switch (pick(14)) {
+      case 10:
+        return line(depth, "x(" + i + ":n:" + i + ") = 0.5d0*x(" + i + ":n:" + i + ") + t/4");
+      case 11: return line(depth, "x(1:n:" + i + ") = 0.5d0*x(n:1:-(" + i + "))");
+      case 12: return line(depth, "pm = 0.5d0*pm + " + one_of({"t/8", "transpose(a(:n/2, :2))/8"}));
+      case 13: return line(depth, "if (n > 1) pm(2, :) = 0.5d0*pm(1, n/2:1:-1) + pm(2, n/2)/4");
       case 8: return line(depth, "pa = 0.5d0*pb + " + one_of({"x/8", "pa/4", real(0)}));
       case 9: return line(depth, "pb(2:) = 0.5d0*(pa(:n-1) + x(2:n))");
       case 0: return line(depth, "x(2:n) = 0.5d0*x(1:n-1) + " + real(1));
@@ -981,7 +986,14 @@ end subroutine
 
   void reduction(int depth) {
     const std::string i = index();
-    switch (pick(8)) {
+    switch (pick(11)) {
+      case 8: return line(depth, "t = sum(pm)/(2*n) + sum(x(1:n:" + i + "))/n");
+      case 9:
+        return line(depth, "c = mod(" +
+                               one_of({"sum(maxloc(a, 2))", "sum(findloc(a > u, .true., 1))",
+                                       "maxval(minloc(a, 1, a > t, back=f))"}) +
+                               ", 11)");
+      case 10: return line(depth, "k = mod(k + maxloc(a, dim=2), 9)");
       case 6: return line(depth, "t = sum(pa)/(2*n) + maxval(pb)/4");
       case 7: return line(depth, kept_ ? "u = t" : "if (present(e)) u = 0.5d0*u + sum(e)/8");
       case 0: return line(depth, "t = sum(x(" + i + ":))/n");
