@@ -133,7 +133,8 @@ class Declarations {
       v.procedure = procedure_type(s, v.at);
       v.procedure += v.procedure.empty() ? "external" : ", external";
       if (s.attrs().test(sem::Attr::OPTIONAL)) {
-        v.procedure += ", optional";
+        v.procedure =
+            procedure_type(s, v.at).empty() ? "procedure(), optional" : v.procedure + ", optional";
         may_be_there(v);
       }
     } else if (sem::IsSaved(s)) {

@@ -52,6 +52,7 @@ struct NamesInStatement : TreeVisitor {
         if (const auto* e = std::get_if<Fortran::common::Indirection<fp::Expr>>(
                 &std::get<fp::ActualArg>(a.t).u))
           targets.push_back(&e->value());
+    asks_present = asks_present || is_present(c);
     changing += may_change_arguments(c);
     return true;
   }
@@ -84,6 +85,7 @@ struct NamesInStatement : TreeVisitor {
   std::vector<const sem::Symbol*> nested;    // the same to functions in a call's arguments
   std::vector<const fp::AllocateObject*> objects;
   std::vector<const fp::Expr*> targets;  // and pointers, which `associated` compares
+  bool asks_present = false;
   std::optional<fp::Label> format;
   std::list<fp::Label> labels;  // which the statement may go to, in its order
 
@@ -252,6 +254,7 @@ class Keeping : public RecordArguments {
     assigned_.insert(passed.begin(), passed.end());
     for (const fp::AllocateObject* o : names.objects) object(*o);
     records_ = names.records;
+    asks_present_ = names.asks_present;
     for (const fp::Expr* e : names.targets)
       if (const SomeExpr* t = sem::GetExpr(nullptr, *e))
         if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
@@ -324,7 +327,12 @@ class Keeping : public RecordArguments {
   void name(const std::string& local, const sem::Symbol& symbol) {
     const sem::Symbol& s = symbol.GetUltimate();
     if (!seen_.insert(&s).second) return;
-    if (s.owner().IsDerivedType()) return;
+    if (s.owner().IsDerivedType()) {
+      const sem::Symbol* type = s.owner().symbol();
+      if (s.attrs().test(sem::Attr::PRIVATE) && type)
+        if (const std::string in = holder_of(*type); !in.empty()) in_module(in);
+      return;
+    }
     if (&s.owner() == block_) {  // it is declared there
       named_.insert(local);
       return;
@@ -429,6 +437,8 @@ class Keeping : public RecordArguments {
 
   /// It is taken out of its box before the statement, and put back after it.
   void box(const Box& b) {
+    if (b.what.optional && asks_present_)
+      fail(fmt::format("`present` beside `{}`, which Fortran keeps, in `{}`", b.what.name, what_));
     named_.insert(b.what.name);
     const std::string address = add("integer(8)", var(b.address, at_), "", b.address);
     if (!b.of_caller) may_change(arguments_.size() - 1);
@@ -510,7 +520,8 @@ class Keeping : public RecordArguments {
   std::map<std::string, std::set<std::string>> used_;  // names by module
   std::set<std::string> used_names_;                   // as they are in the statement
   std::set<std::string> words_;                        // all names there, none of them a module's
-  const sem::Scope* block_ = nullptr;                  // a whole `block`
+  bool asks_present_ = false;
+  const sem::Scope* block_ = nullptr;  // a whole `block`
   const Moved& moved_;
   std::string constants_, groups_, first_;  // before the statement
 };

@@ -7,6 +7,13 @@
 
 // Variables of modules that statements give other memory, or ask whether they have some.
 namespace moonloop::fortran {
+
+bool is_present(const fp::Call& c) {
+  const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
+  return name && name->ToString() == "present" && name->symbol &&
+         name->symbol->attrs().test(sem::Attr::INTRINSIC);
+}
+
 namespace {
 
 /// What is asked whether it has memory, or whether it points at something.
@@ -142,13 +149,6 @@ struct FunctionFinder : TreeVisitor {
   }
   bool found = false;
 };
-
-/// Whether it asks whether an argument is there, which C knows.
-bool is_present(const fp::Call& c) {
-  const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(c.t).u);
-  return name && name->ToString() == "present" && name->symbol &&
-         name->symbol->attrs().test(sem::Attr::INTRINSIC);
-}
 
 struct UseFinder : TreeVisitor {
   bool before(const TreeNode& n) override {

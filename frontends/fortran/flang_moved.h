@@ -19,6 +19,8 @@ bool uses(const fp::ActionStmt& s, const Moved& moved);
 bool uses(const fp::Expr& e, const Moved& moved);
 /// Whether it assigns a logical variable that is not one of them.
 bool assigns_flag(const fp::AssignmentStmt& s, const Moved& moved);
+/// Whether it is `present`, which C knows.
+bool is_present(const fp::Call& c);
 /// The text of a construct that uses such variables, and whose statements do not leave it.
 std::optional<fp::CharBlock> whole_with(const fp::ExecutableConstruct& c, const Moved& moved);
 /// The same of a `block`, with its declarations.

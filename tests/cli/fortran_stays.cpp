@@ -448,11 +448,65 @@ end program
   same_program(f, {"s"});
 }
 
-TEST_CASE("fortran: blocks that would stay Fortran, and are left") {
+TEST_CASE("fortran interface: private components in statements that stay Fortran") {
   const Folder f;
   f.write("k.f90", R"(module m
   implicit none
+  type, public :: q
+    private
+    integer :: n = 0
+    real(8), allocatable :: v(:)
+  end type
 contains
+  subroutine grow(a, k, x)
+    type(q), intent(inout) :: a
+    integer, intent(in) :: k
+    real(8), intent(inout) :: x(k)
+    integer :: i
+    if (.not. allocated(a%v)) allocate (a%v(k))
+    a%v = k
+    a%n = a%n + k
+    do i = 1, k
+      x(i) = x(i) + a%v(1)
+    end do
+    if (a%n > 5) x(1) = -1
+  end subroutine
+  integer function used(a)
+    type(q), intent(in) :: a
+    used = a%n + size(a%v)
+  end function
+end module
+)");
+  f.write("main.f90", R"(program p
+  use m
+  implicit none
+  type(q) :: a
+  real(8) :: x(3)
+  x = 1
+  call grow(a, 3, x)
+  print *, x, used(a)
+  call grow(a, 3, x)
+  print *, x, used(a)
+end program
+)");
+  same_program(f, {"grow"});
+}
+
+TEST_CASE("fortran: optional arguments that Fortran keeps, and blocks, where they are refused") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  type t
+    real(8) :: x
+  end type
+contains
+  subroutine both(n, a, c)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: a(n)
+    type(t), allocatable, optional, intent(inout) :: c
+    if (present(c)) allocate (c)
+    if (present(c) .and. allocated(c)) a(1) = 1
+  end subroutine
   subroutine later(n, a)
     integer, intent(in) :: n
     real(8), intent(inout) :: a(n)
@@ -470,5 +524,6 @@ end module
 )");
   const Outcome out = tool("show k.f90 --what imports", f.str());
   const auto says = [&](const std::string& what) { CHECK_MESSAGE(has(out.out, what), out.out); };
+  says("`present` beside `c`, which Fortran keeps, in `value` is not supported");
   says("a `block` that has `w`, whose bounds are known where it begins, and more than");
 }
