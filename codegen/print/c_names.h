@@ -25,7 +25,10 @@ class CNames {
   const std::string& of(const std::string& name) const;
   const std::string& function() const { return function_; }
   /// From here on, names are recorded, as they are for devices.
-  void record_uses() { records_ = true; }
+  void record_uses() {
+    records_ = true;
+    used_.clear();
+  }
   /// Names of the kernel passed to of() since the last call.
   std::set<std::string> take_used() const { return std::exchange(used_, {}); }
   /// `identifier` is printed for `name` from here on; the one that was before.

@@ -366,7 +366,7 @@ ArrayValue ArrayValues::of(const Expr& e) {
   if (const auto* c = e.as<Call>()) return called(*c, e);
   if (const auto* r = e.as<Reduce>()) {
     Exprs parts = r->args;
-    return elementwise(
+    ArrayValue out = elementwise(
         parts,
         [r = *r, at = e.at()](Exprs now) {
           Reduce out = r;
@@ -374,6 +374,13 @@ ArrayValue ArrayValues::of(const Expr& e) {
           return Expr(std::move(out), at);
         },
         e.at());
+    out.at = [this, inames = r->inames, inside = out.at](const Exprs& position) {
+      bound_.insert(bound_.end(), inames.begin(), inames.end());
+      Expr value = inside(position);
+      bound_.resize(bound_.size() - inames.size());
+      return value;
+    };
+    return out;
   }
   return each_child();
 }
@@ -433,6 +440,19 @@ ArrayValue ArrayValues::computed_once(ArrayValue v, const Span& at, bool always)
     const bool each_once = std::all_of(scope_.begin(), scope_.end(),
                                        [&](const std::string& i) { return used.contains(i); });
     if (kept->empty() && each_once && !always) return v.at(position);
+    if (!bound_.empty()) {  // before the statement, these inames have no value
+      Expr here = v.at(position);
+      std::set<std::string> names;
+      collect_vars(here, names);
+      if (std::any_of(bound_.begin(), bound_.end(),
+                      [&](const std::string& i) { return names.contains(i); })) {
+        if (always)
+          fail("unsupported", at,
+               "a place along an axis, in a reduction over the iname `{}`, on which it depends",
+               bound_.back());
+        return here;
+      }
+    }
     // Axes of length 1 are not kept.
     ArrayValue stored;
     Exprs own;

@@ -84,6 +84,7 @@ class ArrayValues {
 
   ArrayContext& context_;
   std::vector<std::string> scope_;
+  std::vector<std::string> bound_;  // by reductions over inames around the element
 };
 
 /// Whether `e` has a part that only array values have: a slice, an array without subscripts, or one

@@ -444,6 +444,16 @@ TEST_CASE(
   for (int32_t i = 0; i < n; ++i)
 )") != std::string::npos);
   CHECK(c.find("  #pragma omp parallel\n  k_team(n, m, a, b, c);\n}\n") != std::string::npos);
+  // A second function has none of the names that loops between the two used.
+  const std::string second = code(
+      text("c[k, l] = a[k, l]") +
+          "assume m > 0\ndomain {[t]: 0 <= t < n}\ndomain {[u, v, x, y]: 0 <= u, x < n and 0 <= v, y < m}\n"
+          "tag u: par\ntag x: par\n"
+          "for t\n  b[t, 0] = b[t, 0] + c[t, 0]\nend\n"
+          "b[u, v] = a[u, v]*2.0\nc[x, y] = a[x, y]*3.0\n",
+      Target::OpenMP);
+  CHECK(second.find("  #pragma omp parallel\n  k_team(n, m, a, b, c);\n") != std::string::npos);
+  CHECK(second.find("  #pragma omp parallel\n  k_team_0(n, m, a, b, c);\n") != std::string::npos);
   // Threads that meet in an element, lanes, whose elements are apart, and sums: as it was.
   for (const std::string& other :
        {text("c[k, l] = b[n - 1 - k, l]"), text("c[k, l] = a[k, l]", "tag j: simd\ntag l: simd\n")})

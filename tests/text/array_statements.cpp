@@ -101,6 +101,11 @@ TEST_CASE("array statements: a reduction that a loop would repeat is computed be
   CHECK(statements("c = exp(c - max(c, axis=1, keepdims=True))") ==
         "c_part[i0] = reduce(max, r, c[i0, r])\nc[i0, i1] = exp(c[i0, i1] - c_part[i0])\n");
   CHECK(statements("s = sum(a*sum(c, axis=1))") == "s = sum(r, a[r]*sum(r_0, c[r, r_0]))\n");
+  // Before the statement, the inames of its reductions have no value.
+  CHECK(statements("domain {[h]: 0 <= h < n}\nv = sum(h, c[h, :] - max(c[h, :], axis=0, "
+                   "keepdims=True))") == "v[i0] = sum(h, c[h, i0] - reduce(max, r, c[h, r]))\n");
+  CHECK(statements("domain {[h]: 0 <= h < n}\nv = sum(h, c[h, :] - max(b))") ==
+        "v_part = reduce(max, r, b[r])\nv[i0] = sum(h, c[h, i0] - v_part)\n");
   CHECK(statements("q = (q @ q) @ q") ==
         "q_part[i0, i1] = sum(r, q[i0, r]*q[r, i1])\n"
         "q_new[i0, i1_0] = sum(r_0, q_part[i0, r_0]*q[r_0, i1_0])\n"
@@ -230,6 +235,9 @@ TEST_CASE("array statements: places of extreme values") {
 }
 
 TEST_CASE("array statements: errors") {
+  CHECK(error_of("domain {[h]: 0 <= h < n}\nv = sum(h, c[h, :] - argmax(c[h, :]))") ==
+        "4:22 unsupported: a place along an axis, in a reduction over the iname `h`, on which it "
+        "depends");
   CHECK(error_of("b = v") ==
         "1 shape-mismatch: the lengths `n` and `m` of axis -1 may differ; `assume n = m` says that "
         "they are equal");
