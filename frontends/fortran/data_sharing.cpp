@@ -111,6 +111,7 @@ class Sharing {
       if (!counts(name)) privatize(name, x, nest, body, false);
     for (const std::string& name : x.lastprivates)
       if (!counts(name)) privatize(name, x, nest, body, true);
+    for (const std::string& name : x.given) give_to_each(name, x, body);
     if (x.tag == "g") make_scalars_private(x, body);
     Directive rest = x;
     std::erase_if(rest.reductions, [&](const Directive::Reduction& r) {
@@ -451,6 +452,24 @@ class Sharing {
       s = {v.at, std::move(d)};
     }
     return s;
+  }
+
+  /// Each iteration begins with a copy of the variable.
+  void give_to_each(const std::string& name, const Directive& x, Body& body) {
+    const auto it = r_.variables.find(name);
+    if (it == r_.variables.end()) return;
+    const Variable v = it->second;
+    const bool known = std::all_of(v.bounds.begin(), v.bounds.end(),
+                                   [](const Bounds& b) { return static_cast<bool>(b.upper); });
+    if (v.character || (v.logical && v.dummy) || !known)
+      fail("unsupported", x.at,
+           "`private` of `{}`, which is set before the loop and which a call in it may change, is "
+           "not supported in Fortran kernels",
+           name);
+    const std::string own = fresh_name(r_, name);
+    r_.variables.emplace(own, local_like(v, own));
+    rename_in(body, {{name, own}});
+    body.insert(body.begin(), moved(v, own, name, x.at));
   }
 
   /// Where the variable is used outside of the loop too, iterations have another one.

@@ -26,6 +26,9 @@ struct Directive {
   };
   std::vector<Reduction> reductions;
   std::vector<std::string> firstprivate, privates, lastprivates;
+  /// Private variables of the region around, set there before the loop, that calls in it may
+  /// change: each iteration begins with that value, in a copy of its own.
+  std::vector<std::string> given;
   /// What each thread has of its own: `threadprivate` variables, and arrays of the routine where
   /// it calls the routine.
   std::vector<std::string> per_thread;

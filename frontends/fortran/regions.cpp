@@ -56,7 +56,8 @@ Span asks_who_runs(const Body& body) {
 std::shared_ptr<const Directive> renamed(
     const Directive& d, const std::function<std::string(const std::string&)>& name) {
   Directive out = d;
-  for (auto* names : {&out.firstprivate, &out.privates, &out.lastprivates, &out.per_thread}) {
+  for (auto* names :
+       {&out.firstprivate, &out.privates, &out.lastprivates, &out.given, &out.per_thread}) {
     for (std::string& n : *names) n = name(n);
     std::erase(*names, "");
   }
@@ -89,32 +90,66 @@ std::string accumulation(const Body& body, const std::string& variable) {
 
 }  // namespace
 
-void share_privates(const Routine& routine, const Directive& region, Body& body) {
-  if (region.privates.empty()) return;
+namespace {
+
+/// The variables that statements outside of loops with directives assign, or calls there may
+/// change.
+void collect_set_beside_loops(Body& body, std::set<std::string>& out) {
+  for (Statement& s : body) {
+    if (const auto* d = std::get_if<Do>(&s.what); d && d->directive) continue;
+    if (const auto* a = std::get_if<Assignment>(&s.what)) out.insert(written_name(a->to));
+    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+    if (std::holds_alternative<SubroutineCall>(s.what)) out.merge(changed_in({s}));
+    for (auto* inner : bodies(s)) collect_set_beside_loops(**inner, out);
+  }
+}
+
+bool assigns_itself(Body& body, const std::string& name) {
+  return std::any_of(body.begin(), body.end(), [&](Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const auto* d = std::get_if<Do>(&s.what);
+    if ((a && written_name(a->to) == name) || (d && d->variable == name)) return true;
+    const auto inner = bodies(s);
+    return std::any_of(inner.begin(), inner.end(),
+                       [&](auto* b) { return assigns_itself(**b, name); });
+  });
+}
+
+/// What a private variable of a region is to a loop in it that may change it.
+void share_private(const std::string& name, bool set_before, bool known, Do& loop, Directive& own) {
+  Body& body = *loop.body;
+  if (!flow_of(body, name, false, !set_before).used_unset) return own.privates.push_back(name);
+  if (set_before && !assigns_itself(body, name)) return own.given.push_back(name);
+  // Each thread's part of a sum, which goes to the whole one after the loop.
+  const std::string op = known && own.tag != "simd" ? accumulation(body, name) : "";
+  if (op.empty()) return own.per_thread.push_back(name);
+  if (own.tag == "g") own.tag = "par";  // groups share none
+  own.reductions.push_back({op, name});
+}
+
+void share_privates(const Routine& routine, const Directive& region,
+                    const std::set<std::string>& set_before, Body& body) {
   for (Statement& s : body) {
     if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
       Directive own = *d->directive;
-      for (const std::string& name : region.privates) {
+      for (const std::string& name : region.privates)
         // Also where it is set only deeper inside, by loops that may have no iterations.
-        if (!changed_in(*d->body).contains(name)) continue;
-        if (!flow_of(*d->body, name, false, true).used_unset) {
-          own.privates.push_back(name);
-          continue;
-        }
-        // Each thread's part of a sum, which goes to the whole one after the loop.
-        const std::string op =
-            routine.variables.count(name) && own.tag != "simd" ? accumulation(*d->body, name) : "";
-        if (op.empty()) {
-          own.per_thread.push_back(name);
-          continue;
-        }
-        if (own.tag == "g") own.tag = "par";  // groups share none
-        own.reductions.push_back({op, name});
-      }
+        if (changed_in(*d->body).contains(name))
+          share_private(name, set_before.contains(name), routine.variables.count(name) > 0, *d,
+                        own);
       d->directive = std::make_shared<const Directive>(std::move(own));
     }
-    for (auto* inner : bodies(s)) share_privates(routine, region, **inner);
+    for (auto* inner : bodies(s)) share_privates(routine, region, set_before, **inner);
   }
+}
+
+}  // namespace
+
+void share_privates(const Routine& routine, const Directive& region, Body& body) {
+  if (region.privates.empty()) return;
+  std::set<std::string> set_before;
+  collect_set_beside_loops(body, set_before);
+  share_privates(routine, region, set_before, body);
 }
 
 void keep_firstprivate(const Directive& d, Routine& routine, Body& body) {

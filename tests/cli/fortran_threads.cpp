@@ -436,11 +436,12 @@ TEST_CASE("fortran threads: private arrays and a loop's own variable beside call
   f.write("k.f90", R"(subroutine s(n, x)
   integer, intent(in) :: n
   integer, intent(inout) :: x(n)
-  integer :: i, j, p(4), w
+  integer :: i, j, p(4), w, from
   do i = 1, n
     x(i) = i
   end do
-  !$omp parallel private(i, j, p, w)
+  !$omp parallel private(i, j, p, w, from)
+  from = 2
   !$omp do
   do i = 1, n
     do j = 1, 2
@@ -451,7 +452,8 @@ TEST_CASE("fortran threads: private arrays and a loop's own variable beside call
   !$omp do
   do i = 1, n
     call fill(x(i), p)
-    x(i) = p(2)
+    call add(from, x(i))
+    x(i) = x(i) + p(2)
   end do
   !$omp end parallel
   !$omp parallel do private(i, w)
@@ -467,8 +469,7 @@ end subroutine
   p = [i, mod(i*i, 101)]
 end subroutine
 subroutine add(w, x)
-  integer, intent(in) :: w
-  integer, intent(inout) :: x
+  integer :: w, x
   x = x + mod(w, 7)
 end subroutine
 program p
