@@ -496,6 +496,9 @@ class Keeping : public RecordArguments {
       for (const std::string& n : names)
         output_.uses.insert("  use " + module + ", only: " + n + "\n");
     }
+    std::erase_if(output_.uses, [&](const std::string& u) {  // of the types of boxes
+      return u.starts_with("  use " + output_.module + ", only: ") && u.find("=>") == u.npos;
+    });
     text.erase(0, text.find_first_not_of("0123456789 \t"));  // its own label
     // Fixed form has no blanks, which free form needs here.
     if (const std::size_t n = what_.size(); what_ != kAssignment && what_ != kValue &&
