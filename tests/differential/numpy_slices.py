@@ -245,7 +245,7 @@ class Writer:
         axes = self.shapes[name]
         if kind < 0.35 and not indent or any(x.cut or x.step > 1 for x in axes):
             value = self.value(axes, depth)
-            self.add(f"{name} = {value}", f"{name}[...] = {value}", indent)
+            self.add(f"{name} = {value}", f"{name}[...] = np.array({value})", indent)
             return
         parts, shape = [], []
         for x in axes:
@@ -267,10 +267,11 @@ class Writer:
         if r.random() < 0.2:
             op = r.choice("++-*")
             now = f"{place} {op} ({value})"
-            self.add(f"{place} {op}= {value}", f"{place} = {f'np.array({now})' if 'p' in parts else now}", indent)
+            self.add(f"{place} {op}= {value}", f"{place} = np.array({now})", indent)
             return
-        # NumPy reads what it has stored where subscripts are lists.
-        self.add(f"{place} = {value}", f"{place} = {f'np.array({value})' if 'p' in parts else value}", indent)
+        # NumPy 1.24 reads what it has stored where subscripts are lists, and where parts with
+        # different strides overlap, as in `q[0, :] = q[:, -1]`.
+        self.add(f"{place} = {value}", f"{place} = np.array({value})", indent)
 
     def program(self):
         r = self.rng

@@ -143,7 +143,8 @@ class CallChain {
       for (const Program& p : programs)
         functions.emplace_back(p, CompileOptions{.contract = false, .level = 1}, Cache(""));
       for (const std::string& n : run_sizes(original)) {
-        const Expected expected(original, n, {.contract = false});
+        const Expected expected(
+            original, n, {.contract = false, .reciprocals = divides_by_reciprocals(result_)});
         for (std::size_t i = 0; i < programs.size(); ++i) {
           std::vector<Buffer> found =
               filled_buffers(original, result_, integers_of(expected.scalars));
