@@ -7,6 +7,7 @@
 #include "frontends/fortran/calls_in_fortran.h"
 #include "frontends/fortran/effects.h"
 #include "frontends/fortran/entry_values.h"
+#include "frontends/fortran/in_turn.h"
 #include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/passes.h"
@@ -85,6 +86,10 @@ class Calls {
     if (!e) return e;
     if (const Expr value = of_other_file(e, at, out)) return value;
     if (const auto* c = e.as<Call>(); c && c->name == kLetter) return letter(c->args[0], at, out);
+    if (is_junction(e))
+      return operands_in_turn(e, r_, at, out, [&](const Expr& x, Body& before) {
+        return without_functions(x, at, before);
+      });
     const Expr inner =
         map_children(e, [&](const Expr& x) { return without_functions(x, at, out); });
     const std::string name = called(inner, kFunction) + called(inner, kElemental);

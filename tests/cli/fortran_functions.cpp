@@ -451,3 +451,87 @@ end subroutine
   CHECK(refused.status == 1);
   CHECK(refused.err.find("`ieee_class`") != std::string::npos);
 }
+
+TEST_CASE("fortran functions: beside `.and.` and `.or.` they are called in turn") {
+  const Folder f;
+  f.write("k.f90", R"(module asking
+  implicit none
+  integer :: calls = 0
+  type answer
+    logical :: yes
+    integer :: since
+  end type
+contains
+  logical function big(x)
+    real(8), intent(in) :: x
+    calls = calls + 1
+    big = x > 2
+  end function
+  recursive integer function depth(n) result(d)
+    integer, intent(in) :: n
+    calls = calls + 100
+    d = 0
+    if (n > 0) d = depth(n - 1) + 1
+  end function
+  function twice(a) result(b)
+    real(8), intent(in) :: a(:)
+    real(8) :: b(size(a))
+    calls = calls + 10000
+    b = 2*a
+  end function
+  type(answer) function known(n)
+    integer, intent(in) :: n
+    calls = calls + 1000000
+    known = answer(n > 2, calls)
+  end function
+  subroutine ask(n, a, k, o)
+    integer, intent(in) :: n
+    real(8), intent(in) :: a(n)
+    integer, intent(out) :: k(8)
+    real(8), intent(in), optional :: o
+    type(answer) :: last
+    logical :: l
+    integer :: i
+    k = 0
+    do i = 1, n + 3
+      if (i <= n .and. big(a(i))) k(1) = k(1) + 1
+      if (i > n .or. a(min(i, n)) > 3 .or. big(a(i))) k(2) = k(2) + 1
+      l = .not. (i > 3 .and. depth(i) > 4)
+      if (l) k(3) = k(3) + 1
+    end do
+    if (present(o) .and. big(o) .or. big(5d0)) k(4) = 1
+    if (n > 300 .and. any(twice(a) > 3)) k(5) = 1
+    do while (k(6) < 5 .and. depth(k(6)) < 4)
+      k(6) = k(6) + 1
+    end do
+    if (n < 0) then
+      k(7) = 1
+    else if (k(6) > 2 .and. big(a(2)) .and. big(a(3))) then
+      k(7) = 2
+    else if (big(a(3)) .or. big(a(4)) .or. k(2) > 0) then
+      k(7) = 3
+    end if
+    last = known(n)
+    if (k(7) > 8 .and. is(known(n)) .or. last%yes) k(7) = k(7) + 10
+    k(8) = calls + last%since
+  end subroutine
+  logical function is(a)
+    type(answer), intent(in) :: a
+    is = a%yes
+  end function
+end module
+)");
+  f.write("main.f90", R"(program p
+  use asking
+  real(8) :: a(7)
+  integer :: k(8), i
+  a = [(mod(i*5, 7)*0.9d0, i = 1, 7)]
+  call ask(7, a, k)
+  print *, k
+  call ask(7, a, k, 3d0)
+  print *, k
+end program
+)");
+  // Without optimization, gfortran calls them all.
+  same_program(f, {"ask"}, "-O1");
+}

@@ -158,8 +158,9 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
     }
     const std::string base = folder / "batch" + std::to_string(batch);
     test::spit(base + ".f90", file);
-    command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
-             "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
+    command({find_program("gfortran"), "-O0", "-ffrontend-optimize", "-ffp-contract=off",
+             "-ffree-line-length-none", "-fPIC", "-shared", "-o", base + "_gfortran.so",
+             base + ".f90"});
     test::Imported all = imported(file, texts, directives);
     all.original = routines_of(std::move(all.original));
     all.transformed = routines_of(std::move(all.transformed));
@@ -297,8 +298,9 @@ TEST_CASE("fortran: automatic schedules of random routines do what gfortran make
     }
     if (all.empty()) continue;
     test::spit(base + ".f90", file);
-    command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
-             "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
+    command({find_program("gfortran"), "-O0", "-ffrontend-optimize", "-ffp-contract=off",
+             "-ffree-line-length-none", "-fPIC", "-shared", "-o", base + "_gfortran.so",
+             base + ".f90"});
     words.emplace_back("-lm");
     command(words);
     const Opened theirs(base + "_gfortran.so"), ours(base + ".so");

@@ -1,5 +1,8 @@
 #pragma once
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -23,6 +26,7 @@ class Writer {
  public:
   explicit Writer(unsigned seed, bool state = false)
       : random_(seed),
+        asking_(seed + 77),
         state_(state),
         calls_(state && seed % 2 == 1),
         directed_(seed % 3 == 0),
@@ -31,7 +35,8 @@ class Writer {
         entries_(!directed_ && !state && seed % 7 == 2),
         wide_(!state && seed % 4 == 0),
         parts_(state ? seed % 3 != 1 : seed % 8 == 4 || seed % 8 == 5),
-        jumps_(!directed_ || state || wide_) {}
+        jumps_(!directed_ || state || wide_),
+        asks_(!directed_ && (seed % 8 == 0 || seed % 8 == 5 || seed % 8 == 7)) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static std::string state() {
@@ -123,6 +128,7 @@ end subroutine
     if (!state_) out_ += "  integer :: c\n  logical :: f\n";
     if (!state_ || own_u) out_ += "  real(8) :: u\n";
     if (directed_) out_ += "  real(8) :: grid(n, n)\n";
+    if (asks_) out_ += "  real(8) :: answers\n";
     if (parts_ && !state_) out_ += parts::kTypes;
     if (directed_ && state_) out_ += "  real(8) :: dt, du\n";
     if (state_)
@@ -140,6 +146,7 @@ end subroutine
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
     if (!state_ || own_u) out_ += "  u = 0.5d0\n";
     if (directed_) out_ += "  grid = 0.5d0\n";
+    if (asks_) out_ += "  answers = 0.25d0\n";
     if (directed_ && state_) out_ += "  dt = 0.25d0; du = 0.5d0\n";
     if (texts_) out_ += "  word = 'alpha'; other = 'b'; list = 'x'; y = 1\n";
     if (state_)
@@ -154,6 +161,7 @@ end subroutine
     line(1, "s(2) = i + 10*j + 100*l");
     line(1, "if (f) s(3) = -s(3)");
     if (directed_) line(1, "s(3) = s(3) + sum(grid)/(n*n)");
+    if (asks_) line(1, "s(4) = s(4) + answers");
     if (directed_ && state_) line(1, "s(3) = s(3) + dt - du");
     if (state_)
       line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") +
@@ -171,7 +179,8 @@ end subroutine
     if (parts_ && !state_) out += parts::kContained;
     if (!apart_) return out;
     for (const char* head : {"  subroutine mix", "  subroutine bump", "  subroutine spell",
-                             "  pure integer function worth", "  pure real(8) function blend"})
+                             "  pure integer function worth", "  pure real(8) function blend",
+                             "  logical function asked"})
       out.insert(out.find(head), "  !$moonloop noinline\n");
     return out;
   }
@@ -240,6 +249,13 @@ end subroutine
     if (e > 6) return
     v(len(v):) = char(97 + e)
   end subroutine
+  logical function asked(v, e)
+    real(8), intent(inout) :: v
+    integer, intent(in) :: e
+    asked = v > 0.25d0
+    if (e > 7) return
+    v = 0.5d0*v + 0.125d0*mod(abs(e), 5)
+  end function
   pure integer function worth(w)
     character(len=*), intent(in) :: w
     integer :: e
@@ -1062,6 +1078,15 @@ end subroutine
   }
 
   std::string condition(int depth) {
+    const std::string plain = plain_condition(depth);
+    if (depth == 0 || !asks_ || asking_() % 4 > 0) return plain;
+    const char* const junction = asking_() % 2 > 0 ? ".and." : ".or.";
+    const char* const about = std::array{"c", "n", "m", "l"}[asking_() % 4];
+    return fmt::format("({}) {} {}asked(answers, {})", plain, junction,
+                       asking_() % 3 > 0 ? "" : ".not. ", about);
+  }
+
+  std::string plain_condition(int depth) {
     if (depth > 0 && chance(30))
       return condition(depth - 1) + one_of({" .and. ", " .or. "}) + "(" + condition(depth - 1) +
              ")";
@@ -1077,6 +1102,7 @@ end subroutine
   }
 
   std::mt19937 random_;
+  std::mt19937 asking_;  // of its own, so that the rest of a routine is the same
   bool state_, calls_;
   bool directed_;  // with loops in parallel
   bool texts_;
@@ -1086,6 +1112,7 @@ end subroutine
   bool parts_;    // variables of derived types, and pointers and more of a module
   bool kept_ = false;
   bool jumps_;  // which make proofs long
+  bool asks_;   // conditions call what changes a variable
   std::string out_, name_;
   int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
