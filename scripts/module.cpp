@@ -25,16 +25,17 @@ void spend_on(lua_State* L, State& s, const std::string& text) {
 
 // ---- make_kernel --------------------------------------------------------------------------------
 
-/// Strings from a string (which `split` splits) or an array of strings.
+/// Strings from a string (which `split` splits) or an array of strings, of the function's argument
+/// `argument`.
 template <class Split>
-std::vector<std::string> strings_at(lua_State* L, int index, Split split) {
+std::vector<std::string> strings_at(lua_State* L, int index, Split split, int argument = 0) {
   if (lua_type(L, index) == LUA_TSTRING) return split(check_text(L, index));
   if (!lua_istable(L, index)) luaL_typeerror(L, index, "string or array of strings");
   std::vector<std::string> out;
   const auto n = static_cast<lua_Integer>(lua_rawlen(L, index));
   for (lua_Integer i = 1; i <= n; ++i) {
     if (lua_rawgeti(L, index, i) != LUA_TSTRING)
-      luaL_argerror(L, index,
+      luaL_argerror(L, argument > 0 ? argument : index,
                     lua_pushfstring(L, "element %d is a %s, not a string", static_cast<int>(i),
                                     luaL_typename(L, -1)));
     std::size_t size = 0;
@@ -64,11 +65,12 @@ void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m
       "args",        "assumptions", "default_order", "fixed_parameters",
       "index_dtype", "kernel_data", "name",          "seq_dependencies"};
   if (name == "args" || name == "kernel_data") {
-    if (!lua_isstring(L, -1) && !lua_istable(L, -1))
+    if (lua_type(L, -1) != LUA_TSTRING && !lua_istable(L, -1))
       bad_option(L, table,
                  fmt::format("option '{}': string or array of strings expected, got {}", name,
                              luaL_typename(L, -1)));
-    m.args = strings_at(L, lua_gettop(L), [](const std::string& s) { return split_top_level(s); });
+    m.args = strings_at(
+        L, lua_gettop(L), [](const std::string& s) { return split_top_level(s); }, table);
   } else if (name == "assumptions") {
     m.assumptions = option_text(L, table, name);
   } else if (name == "name") {
@@ -149,7 +151,7 @@ int program_function(lua_State* L, State& s) {
       bad_option(L, 1,
                  fmt::format("option '{}': string or array of strings expected, got {}", name,
                              luaL_typename(L, -1)));
-    return strings_at(L, lua_gettop(L), whole);
+    return strings_at(L, lua_gettop(L), whole, 1);
   };
   for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
     if (lua_type(L, -2) != LUA_TSTRING)

@@ -9,6 +9,7 @@
 #include "core/order/reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
+#include "transforms/temporary_axes.h"
 
 namespace moonloop {
 namespace {
@@ -17,13 +18,7 @@ void check_part(const Kernel& k, const std::string& name) {
   require_temporary(k, name);
   require_not_passed(k, name);
   require_no_flat_subscripts(k, name);
-  const Temporary& t = *k.find_temporary(name);
-  if (t.initializer || t.strides || !t.base_storage.empty())
-    refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; it is not put together with others",
-           name,
-           t.initializer ? "initial values"
-           : t.strides   ? "strides"
-                         : "memory that it shares");
+  require_plain_elements(k, *k.find_temporary(name), "it is not put together with others");
 }
 
 /// Refuses where the two cannot be parts of one array.

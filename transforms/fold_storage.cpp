@@ -8,6 +8,7 @@
 #include "core/order/order_reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
+#include "transforms/temporary_axes.h"
 
 namespace moonloop {
 namespace {
@@ -20,11 +21,7 @@ void check_temporary(const Kernel& k, const std::string& name, std::int64_t axis
   const auto axes = static_cast<std::int64_t>(t.shape->size());
   if (axis < 0 || axis >= axes)
     refuse("bad-axis", k.at, "`{}` has no axis {}; it has {}, counted from 0", name, axis, axes);
-  if (t.initializer || t.strides || !t.base_storage.empty())
-    refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; its axes are not folded", name,
-           t.initializer ? "initial values"
-           : t.strides   ? "strides"
-                         : "memory that it shares");
+  require_plain_elements(k, t, "its axes are not folded");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
 #include "transforms/registry.h"
+#include "transforms/temporary_axes.h"
 
 namespace moonloop {
 namespace {
@@ -219,12 +220,7 @@ class Change {
       t.type = a->type, t.shape = a->shape, t.order = a->order;
     } else {
       const Temporary& old = *k_.find_temporary(array_);
-      if (old.initializer || old.strides || !old.base_storage.empty())
-        refuse("unsupported", old.at ? old.at : k_.at, "`{}` has {}; its values are not separated",
-               array_,
-               old.initializer ? "initial values"
-               : old.strides   ? "strides"
-                               : "memory that it shares");
+      require_plain_elements(k_, old, "its values are not separated");
       t.type = old.type, t.shape = old.shape, t.order = old.order, t.space = old.space;
     }
     if (t.type && t.type->is_record())

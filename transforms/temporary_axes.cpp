@@ -81,4 +81,13 @@ Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::s
   return rebase(std::move(out));
 }
 
+void require_plain_elements(const Kernel& k, const Temporary& t, std::string_view so) {
+  if (t.initializer || t.strides || !t.base_storage.empty())
+    refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; {}", t.name,
+           t.initializer ? "initial values"
+           : t.strides   ? "strides"
+                         : "memory that it shares",
+           so);
+}
+
 }  // namespace moonloop

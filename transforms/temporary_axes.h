@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/kernel.h"
@@ -19,5 +20,9 @@ namespace moonloop {
 /// Cost     isl where a temporary's first access is not a plain write
 Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted,
                  const std::string& way_out);
+
+/// Refuses (`unsupported`) a temporary whose elements have more than names: initial values, strides
+/// or memory shared with others. `so` says what is not done with it.
+void require_plain_elements(const Kernel& k, const Temporary& t, std::string_view so);
 
 }  // namespace moonloop

@@ -49,8 +49,8 @@ std::pair<std::string, std::string> by_one_thread(const Called& p) {
     end = "  !$omp end critical" + name + "\n" + end;
   }
   if (!begin.empty() && (!p.around.alternates.empty() || p.around.pure))
-    fail("unsupported", {}, "`{}`: alternate returns of a routine whose work threads share",
-         p.kernel);
+    fail("unsupported", {}, "`{}`: {} a routine whose work threads share", p.kernel,
+         p.around.pure ? "`pure` for" : "alternate returns of");
   return {begin, end};
 }
 

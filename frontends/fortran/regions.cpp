@@ -88,10 +88,6 @@ std::string accumulation(const Body& body, const std::string& variable) {
   return only ? op : "";
 }
 
-}  // namespace
-
-namespace {
-
 /// The variables that statements outside of loops with directives assign, or calls there may
 /// change.
 void collect_set_beside_loops(Body& body, std::set<std::string>& out) {

@@ -190,8 +190,11 @@ ArrayValues::Section ArrayValues::section(const Slice& s, const Expr& length,
     if (!length)
       throw Error(Diagnostic{
           "unknown-shape",
-          fmt::format("the length of axis {} of `{}`, which this slice needs, is not declared",
-                      axis, array),
+          context_.is_array(array)
+              ? fmt::format(
+                    "the length of axis {} of `{}`, which this slice needs, is not declared", axis,
+                    array)
+              : fmt::format("`{}`, of which this is a slice, is not declared", array),
           {at, {}},
           {},
           fmt::format("declare the shape of `{}`, or say where the slice begins and ends", array)});
@@ -415,7 +418,10 @@ ArrayValue ArrayValues::called(const Call& c, const Expr& e) {
       fail("wrong-arg-count", e.at(), "`where(condition, yes, no)` takes 3 arguments, got {}",
            c.args.size());
     return elementwise(
-        c.args, [at = e.at()](Exprs now) { return Expr(Select{now[0], now[1], now[2]}, at); },
+        c.args,
+        [at = e.at()](Exprs now) {
+          return Expr(Select{now[0], now[1], now[2]}, at);
+        },
         e.at());
   }
   return elementwise(

@@ -68,6 +68,11 @@ TEST_CASE("scripts: make_kernel's wrong arguments are errors at the caller's lin
         "bad argument #2 to 'make_kernel' (string or array of strings expected, got number)");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {nam = 'x'})") ==
         "bad argument #3 to 'make_kernel' (unknown option 'nam'; did you mean 'name'?)");
+  CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {args = 3})") ==
+        "bad argument #3 to 'make_kernel' (option 'args': string or array of strings expected, got "
+        "number)");
+  CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {args = {'n', 3}})") ==
+        "bad argument #3 to 'make_kernel' (element 2 is a number, not a string)");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {default_order = 'D'})") ==
         "bad argument #3 to 'make_kernel' (option 'default_order' is neither \"C\" nor \"F\")");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {index_dtype = 'float32'})") ==

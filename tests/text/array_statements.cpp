@@ -256,8 +256,8 @@ TEST_CASE("array statements: errors") {
   CHECK(error_of("b[1:2] = a[:2]*3") ==
         "1 shape-mismatch: axis 0 of `b[1:2]` has the length `1`, and `a[:2]*3` has `2`");
   CHECK(error_of("b[:] = w[1:] {id=x}") ==
-        "10 unknown-shape: the length of axis 0 of `w`, which this slice needs, is not declared; "
-        "declare the shape of `w`, or say where the slice begins and ends");
+        "10 unknown-shape: `w`, of which this is a slice, is not declared; declare the shape of "
+        "`w`, or say where the slice begins and ends");
   CHECK(error_of("<> t[3] = 1\nb = t") ==
         "4:5 unknown-shape: the shape of `t`, which is used as a whole here, is not declared; "
         "declare it, or write `t[0:n]`");
