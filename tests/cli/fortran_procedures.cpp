@@ -628,3 +628,54 @@ end program
   says("component   k.f90:106:14  imported");  // the argument stays Fortran's
   says("k.f90:113:32: the initial value of `p` is not supported");
 }
+
+TEST_CASE("fortran procedures: private ones of a module that stay calls get texts") {
+  const Folder f;
+  f.write("k.f90", R"(module filing
+  implicit none
+  private
+  public :: file_all
+  character(6) :: prefix = 'no. '
+contains
+  subroutine note(n, what, names, k)  ! asks and may end the program
+    integer, intent(in) :: n
+    character(*), intent(in) :: what
+    character(*), intent(inout) :: names(n)
+    integer, intent(out) :: k
+    integer :: i
+    logical :: there
+    inquire (file=what, exist=there)
+    if (there .or. n > 100) stop 'there'
+    k = len(what) + 100*len(names)
+    do i = 1, n
+      names(i) = trim(what) // names(i)
+    end do
+  end subroutine
+  subroutine file_all(n, names, k, last)
+    integer, intent(in) :: n
+    character(5), intent(inout) :: names(n)
+    integer, intent(out) :: k(n)
+    character(*), intent(out) :: last
+    integer :: i
+    do i = 1, n
+      k(i) = i*n
+      call note(n, 'a' // achar(96 + i), names, k(i))
+      print *, prefix, names(i), k(i)
+    end do
+    last = names(n)
+    call note(1, last, names, k(1))
+    write (last, '(a, i3)') prefix, k(1)
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use filing
+  character(5) :: names(3) = ['x', 'y', 'z']
+  character(9) :: last
+  integer :: k(3)
+  call file_all(3, names, k, last)
+  print *, names, k, last
+end program
+)");
+  same_program(f, {"file_all"});
+}
