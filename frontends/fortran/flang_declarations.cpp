@@ -472,7 +472,7 @@ class Declarations {
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
                   fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
-    for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
+    for (const sem::Symbol* c : components_of(type_of_record(type, at), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();
       v.written = (whole.written.empty() ? whole.name : whole.written) + "%" + c->name().ToString();

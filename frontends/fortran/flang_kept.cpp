@@ -574,7 +574,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
     const Exprs given = a ? to_arguments(*value, at) : absent_argument(callee, n, at);
     x.own_axes.resize(x.arguments.size());
     if (const auto* d = each && value ? as_derived(*value) : nullptr; d && d->GetType())
-      axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, x.own_axes);
+      axes_of_components(type_of_record(*d->GetType(), at), 0, at, x.own_axes);
     if (elsewhere && given.size() != 1 && a)
       unsupported(at,
                   fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));

@@ -101,7 +101,7 @@ class RecordArguments : public OutputArguments {
       if (!t) continue;
       if (t->category() == TypeCategory::Derived) {
         if (c->Rank() > 0) p.arrays.push_back({p.text.size(), c->Rank()});
-        parts(p, t->GetDerivedTypeSpec());
+        parts(p, type_of_record(*t, at_));
       } else {
         part(p, *c, *t);
       }
