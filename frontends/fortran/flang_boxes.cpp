@@ -453,16 +453,8 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
                                   {},
                                   {}}};
     }
-    if (is_out_of_reach(s, routine)) {
-      routine.unreadable[own] = {{"unsupported",
-                                  fmt::format("`{}`, which Fortran keeps, in a pure routine is not "
-                                              "supported in Fortran kernels",
-                                              own),
-                                  {at, {}},
-                                  {},
-                                  {}}};
-      continue;
-    }
+    if (is_out_of_reach(s, routine))
+      unsupported(at, fmt::format("`{}`, which Fortran keeps, in a pure routine", own));
     Box b;
     b.at = at;
     const auto type = *ev::DynamicType::From(s);

@@ -252,13 +252,14 @@ class Keeping : public RecordArguments {
     assigned_.insert(names.counters.begin(), names.counters.end());
     const auto& passed = what_ == "call" ? names.nested : names.passed;
     assigned_.insert(passed.begin(), passed.end());
+    for (const fp::Name* n : names.all) words_.insert(n->ToString());
+    keep_apart(words_);
     for (const fp::AllocateObject* o : names.objects) object(*o);
     records_ = names.records;
     asks_present_ = names.asks_present;
     for (const fp::Expr* e : names.targets)
       if (const SomeExpr* t = sem::GetExpr(nullptr, *e))
         if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
-    for (const fp::Name* n : names.all) words_.insert(n->ToString());
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
     for (const auto& [symbol, number] : numbers_)
@@ -454,7 +455,9 @@ class Keeping : public RecordArguments {
   void constant(const std::string& local, const sem::Symbol& s) {
     const auto& init = s.get<sem::ObjectEntityDetails>().init();
     const auto type = ev::DynamicType::From(s);
-    if (!init || !type || init->Rank() > 1 || type->category() == TypeCategory::Derived)
+    const bool derived = type && type->category() == TypeCategory::Derived;
+    if (derived && !holder_of(s).empty()) return use(s, local);
+    if (!init || !type || init->Rank() > 1 || derived)
       fail(fmt::format("the constant `{}` in `{}`", local, what_));
     std::string shape;
     for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {

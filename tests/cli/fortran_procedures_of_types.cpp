@@ -432,3 +432,114 @@ end module
   CHECK(has(o.out, "fine    k.f90:13:14  imported\n"));
   CHECK(!has(o.err, "crashed"));
 }
+
+TEST_CASE(
+    "fortran of types: constants, also of types and of implied shape, in statements in Fortran") {
+  const Folder f;
+  f.write("k.f90", R"(module methods
+  implicit none
+  type method
+    integer :: id = 0
+    character(8) :: name = ''
+  end type
+  type(method), parameter :: first = method(1, 'first'), second = method(2, 'second')
+  type(method), parameter :: all_of(*) = [first, second]
+  integer, parameter :: ids(*) = [3, 4], lower(0:*) = [5, 6, 7], a4 = 10
+  character(3), parameter :: words(*) = ['one', 'two']
+  real(8), allocatable :: kept(:)
+  type, abstract :: shape
+    integer :: sides = 3
+  end type
+  type, extends(shape) :: square
+  end type
+contains
+  subroutine find(n, k)
+    integer, intent(in) :: n
+    integer, intent(out) :: k
+    integer :: i
+    k = 0
+    do i = 1, size(all_of)
+      if (all_of(i)%id == n) k = k + i + ids(i) + lower(i) + lower(i - 1)
+      if (words(i)(1:1) == 't') k = k + 100
+    end do
+  end subroutine
+  subroutine keep(n, x, m)
+    integer, intent(in) :: n
+    real(8), intent(in) :: x(n)
+    integer, intent(in) :: m
+    integer :: i
+    do i = 1, n
+      if (m == a4) exit
+      if (.not. allocated(kept)) allocate (kept(n), source=0d0)
+      kept(i) = x(i) + a4*m + name_of(second)
+    end do
+  end subroutine
+  function name_of(m) result(n)
+    type(method), intent(in) :: m
+    integer :: n
+    n = len_trim(m%name)
+  end function
+  subroutine count_sides(s, n)
+    class(shape), intent(in) :: s
+    integer, intent(out) :: n
+    n = 2*s%sides
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program main
+  use methods
+  implicit none
+  type(square) :: s
+  integer :: n
+  call find(2, n)
+  print *, n
+  call keep(3, [1d0, 2d0, 3d0], 7)
+  print *, kept
+  s%sides = 4
+  call count_sides(s, n)
+  print *, n
+end program
+)");
+  same_program(f, {"find", "keep", "count_sides"});
+}
+
+TEST_CASE("fortran of types: what remains is named") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  use iso_c_binding
+  implicit none
+  type t
+    integer :: n = 1
+    procedure(), nopass, pointer :: p => null()
+  end type
+  type, abstract :: base
+    integer :: unit = 6
+    integer, allocatable :: n(:)
+  end type
+contains
+  subroutine outer(s, x)
+    class(t), intent(inout) :: s
+    real(8), intent(inout) :: x(:)
+    call inner()
+    x(1) = x(1) + 1
+  contains
+    subroutine inner()
+      call add(s%n, x)
+    end subroutine
+  end subroutine
+  subroutine add(n, x)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n)
+    x = x + n
+  end subroutine
+  subroutine address(n, p)
+    integer, intent(in) :: n
+    type(c_ptr), intent(inout) :: p
+    if (n > 1) p = c_null_ptr
+  end subroutine
+end module
+)");
+  const Outcome o = tool("show k.f90 --what imports", f.str());
+  CHECK(has(o.out, "`s_n`, an argument of `add` that is no variable here, is not supported"));
+  CHECK_MESSAGE(has(o.out, "`p` of type `c_ptr` is not supported in Fortran kernels"), o.out);
+}
