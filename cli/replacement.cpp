@@ -101,6 +101,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.module = h.module;
   out.submodules = h.submodules;
   out.separate = h.separate;
+  out.contained = has_place(h);
   out.pure = h.pure;
   out.elemental = h.elemental;
   out.recursive = h.recursive;

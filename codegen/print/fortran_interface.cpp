@@ -398,7 +398,8 @@ std::string with_arguments(const Called& p, const std::string& head, Side side,
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
     const bool own = a.fortran.role == FortranRole::Result || is_found(a) || !is_first(p, a) ||
-                     (box_of(p, a) && box_of(p, a)->result) || is_alternate(p, a);
+                     (box_of(p, a) && box_of(p, a)->result) || is_part_of_boxed(p, a) ||
+                     is_alternate(p, a);
     if (side == Side::Fortran && own) continue;
     names.push_back(argument(p, a, side));
   }
@@ -599,7 +600,8 @@ Staged staged(const Called& p) {
 std::string derived_declarations(const Called& p, const std::string& indent) {
   std::string scalars, arrays;
   for (const Parameter& a : p.params) {
-    if (!a.fortran.component || a.fortran.outer || !is_first(p, a)) continue;
+    if (!a.fortran.component || a.fortran.outer || !is_first(p, a) || is_part_of_boxed(p, a))
+      continue;
     const std::string line = indent + derived_declaration(p, a) + "\n";
     (line.ends_with(")\n") ? arrays : scalars) += line;  // their bounds may be components
   }
@@ -611,7 +613,8 @@ std::string derived_declarations(const Called& p, const std::string& indent) {
 std::string uses(const Called& p) {
   std::set<std::string> out;
   for (const Parameter& a : p.params) {
-    if (a.fortran.component && !a.fortran.outer) out.insert(type_of(p, a).use(p));
+    if (a.fortran.component && !a.fortran.outer && !is_part_of_boxed(p, a))
+      out.insert(type_of(p, a).use(p));
     if (const FortranBox* x = box_of(p, a); x && !x->module.empty() && !is_host(p, x->module))
       out.insert("  use " + x->module + ", only: " + x->imported + "\n");
     if (!is_used(p, a)) continue;
@@ -635,12 +638,13 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.fortran.component || box_of(p, a))) continue;
     if (!by_value && !a.fortran.procedure.empty()) {
-      if (p.around.pure)
+      const bool external = a.fortran.procedure.starts_with("external,");  // has no type to precede
+      if (p.around.pure && (a.fortran.procedure.starts_with("external") ||
+                            a.fortran.procedure.starts_with("procedure()")))
         fail("unsupported", a.at,
              "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "
              "interface",
              p.kernel, a.name);
-      const bool external = a.fortran.procedure.starts_with("external,");  // has no type to precede
       scalars += indent +
                  (external ? "procedure()" + a.fortran.procedure.substr(8) : a.fortran.procedure) +
                  " :: " + name_of(p, a) + "\n";
@@ -670,9 +674,9 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     (array && !by_value ? arrays : scalars) += line + "\n";  // bounds are over scalars
   }
   if (by_value) return scalars;
-  if (p.around.separate) return declarations_of_outer(p, indent);
+  if (p.around.separate) return boxes(p) + declarations_of_outer(p, indent);
   const std::string derived = derived_declarations(p, indent);
-  return scalars + derived + wrapped(arrays, "") + declarations_of_outer(p, indent);
+  return scalars + derived + boxes(p) + wrapped(arrays, "") + declarations_of_outer(p, indent);
 }
 
 /// The first and the last statement of the routine. Of one in a submodule, the module says what its
@@ -682,7 +686,7 @@ std::pair<std::string, std::string> ends_of(const Called& p) {
   if (around.separate) {
     for (const Parameter& a : p.params)
       if (!is_found(a) && a.fortran.role != FortranRole::Result && !a.fortran.component &&
-          !is_alternate(p, a) && passed_name(p, a) != lower_case(a.name))
+          !is_alternate(p, a) && !box_of(p, a) && passed_name(p, a) != lower_case(a.name))
         fail("unsupported", a.at,
              "`{}`: the interface in a submodule has a name `{}` of its own, which is an argument",
              p.kernel, a.name);
@@ -748,8 +752,8 @@ FortranInterface written(const Called& p) {
   const auto [head, end] = ends_of(p);
   const Staged other = staged(p);
   out.routine = head + "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
-                declarations(p, false, "  ") + boxes(p) + optional_extents(p, true) +
-                other.declarations + optional_extents(p, false);
+                declarations(p, false, "  ") + optional_extents(p, true) + other.declarations +
+                optional_extents(p, false);
   const auto [begin_alone, end_alone] = by_one_thread(p);
   out.routine += begin_alone + fill_boxes(p) + other.before;
   for (const auto& [pointer, to] : around.pointers)
@@ -758,6 +762,7 @@ FortranInterface written(const Called& p) {
                  empty_boxes(p) + (end_alone.empty() ? "" : "\n" + end_alone) +
                  alternate_return(p) + "\n" + end + "\n";
   for (const std::string& text : around.outputs_inside) out.routine += "\n" + wrapped(text, "");
+  (around.contained ? out.routine : out.after) += places_of_records(p);
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);
   if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())

@@ -33,6 +33,7 @@ struct AroundRoutine {
   std::set<std::string> submodules;  // and those of them that it is in
   /// In a submodule: the module has its interface, and this name of the result, if any.
   std::optional<std::string> separate;
+  bool contained = false;  // in a module, a main program or a routine: it knows what is beside it
   bool pure = false, elemental = false, recursive = false;
   std::set<std::string> values;             // arguments with the attribute `value`
   std::map<std::string, FortranBox> boxes;  // by the arguments that have their addresses

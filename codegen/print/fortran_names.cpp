@@ -60,6 +60,13 @@ const FortranBox* box_of(const Called& p, const Parameter& a) {
   return it == p.around.boxes.end() ? nullptr : &it->second;
 }
 
+bool is_part_of_boxed(const Called& p, const Parameter& a) {
+  const auto& c = a.fortran.component;
+  return c && !a.fortran.outer &&
+         std::any_of(p.around.boxes.begin(), p.around.boxes.end(),
+                     [&](const auto& b) { return b.second.name == c->of; });
+}
+
 bool is_alternate(const Called& p, const Parameter& a) {
   return !p.around.alternates.empty() && a.name == p.around.alternate;
 }

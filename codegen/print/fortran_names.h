@@ -20,6 +20,8 @@ std::string lower_case(std::string s);
 
 /// What the argument has the address of; null for others.
 const FortranBox* box_of(const Called& p, const Parameter& a);
+/// Whether it is a component, at entry, of what is in a box.
+bool is_part_of_boxed(const Called& p, const Parameter& a);
 /// Whether it says which of the caller's labels is next.
 bool is_alternate(const Called& p, const Parameter& a);
 /// Whether the routine sees the names of this module without `use`.

@@ -110,13 +110,11 @@ class BoundsCheck : public UseCheck {
       : k_(k), points_(points), in_bounds_(claimed_in_bounds(k)), within_(within) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
-        Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
-        if (a.strides) s.elements = Expr();  // a flat index may reach the gaps
+        shapes_.emplace(a.name, shape_of(*a.shape, a.strides.has_value()));
       }
     for (const auto& [name, t] : k.temporaries)
       if (t.shape && !t.shape->empty()) {
-        Shape& s = shapes_.emplace(name, shape_of(*t.shape)).first->second;
-        if (t.strides) s.elements = Expr();
+        shapes_.emplace(name, shape_of(*t.shape, t.strides.has_value()));
       }
   }
 
@@ -152,13 +150,14 @@ class BoundsCheck : public UseCheck {
     Expr elements;
     std::string elements_text;
   };
-  static Shape shape_of(const Exprs& extents) {
-    Shape s{extents, {}, lit(1), {}};
+  /// Of one with `gaps`, a flat index may reach these, and an axis may have no known end.
+  static Shape shape_of(const Exprs& extents, bool gaps) {
+    Shape s{extents, {}, gaps ? Expr() : lit(1), {}};
     for (const Expr& e : extents) {
       s.texts.push_back(to_string(e));
-      s.elements = index_mul(s.elements, e);
+      if (!gaps) s.elements = index_mul(s.elements, e);
     }
-    s.elements_text = to_string(s.elements);
+    if (!gaps) s.elements_text = to_string(s.elements);
     return s;
   }
 

@@ -172,8 +172,8 @@ const Variable* Binding::optional_of_caller(const Expr& argument) const {
   const bool procedure = is_procedure(argument) && !argument.as<Call>()->args.empty();
   const Expr there = procedure ? argument.as<Call>()->args[0] : place_of(argument, caller_);
   if (!there || (procedure && !there.as<Var>())) return nullptr;
-  const Variable& v = caller_.variables.at(written_name(there));
-  return v.optional ? &v : nullptr;
+  const auto it = caller_.variables.find(written_name(there));
+  return it != caller_.variables.end() && it->second.optional ? &it->second : nullptr;
 }
 
 bool Binding::changes(const Expr& e) const {
@@ -232,7 +232,13 @@ Expr Binding::settled(const Expr& place) {
 
 void Binding::scalar(const Variable& dummy, const Expr& argument) {
   const Expr there = place_of(argument, caller_);
-  const bool is_array = there && caller_.variables.at(written_name(there)).array;
+  const auto it = there ? caller_.variables.find(written_name(there)) : caller_.variables.end();
+  if (there && it == caller_.variables.end())
+    fail("unsupported", at_,
+         "the argument `{}` of `{}`, which is `{}`, no variable of its own, is "
+         "not supported in Fortran kernels",
+         dummy.name, bare_name(callee_.name), written_name(there));
+  const bool is_array = there && it->second.array;
   const auto* l = there ? there.as<Load>() : nullptr;
   if (is_array && (!l || has_slices(*l)))
     fail("unsupported", at_, "the argument `{}` of `{}` is one value, and an array is passed",

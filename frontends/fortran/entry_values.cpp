@@ -192,13 +192,16 @@ void settle_entry_values(Routine& r) {
   std::set<std::string> assigned = uses.assigned;
   assigned.insert(uses.loops.begin(), uses.loops.end());
   std::map<std::string, std::string> same;
-  for (const auto& [name, v] : r.variables)
+  for (const auto& [name, v] : r.variables) {
+    // Of a record that Fortran keeps, which is no argument of the kernel.
+    if (v.value && v.component && r.boxed.contains(v.component->of)) r.arguments.push_back(name);
     if (!v.entry_of.empty()) {
       if (may_change(r, v.entry_of, assigned))
         r.arguments.push_back(name);
       else
         same.emplace(name, v.entry_of);
     }
+  }
   if (same.empty()) return;
   rename_in(r.body, same);
   for (auto& [name, v] : r.variables) {

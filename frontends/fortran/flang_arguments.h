@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
@@ -67,7 +69,7 @@ class OutputArguments {
                   std::string name = {}) {
     arguments_.push_back(value);
     if (name.empty()) {
-      name = "a" + std::to_string(arguments_.size());
+      name = prefix_ + std::to_string(arguments_.size());
       numbered_.insert(name);
     }
     output_.declarations.push_back(type + ", intent(in) :: " + name + shape);
@@ -81,6 +83,18 @@ class OutputArguments {
     if (const std::size_t at = declared.find(kIn); at != std::string::npos)
       declared.replace(at, kIn.size(), "intent(inout)");
     output_.changes.insert(number);
+  }
+
+  /// Names of these words are not those of arguments with a number.
+  void keep_apart(const std::set<std::string>& words) {
+    const auto is_number = [](std::string_view s) {
+      return !s.empty() && s.find_first_not_of("0123456789") == s.npos;
+    };
+    const auto is_taken = [&](const std::string& word) {
+      return word.starts_with(prefix_) && is_number(std::string_view(word).substr(prefix_.size()));
+    };
+    while (std::any_of(words.begin(), words.end(), is_taken))
+      prefix_ = prefix_ == "z" ? "argument_" : std::string(1, static_cast<char>(prefix_[0] + 1));
   }
 
   void check_names() const {
@@ -114,7 +128,8 @@ class OutputArguments {
   Span at_;
   Exprs arguments_;
   std::set<std::string> named_;     // variables that are arguments of their names
-  std::set<std::string> numbered_;  // names of other arguments
+  std::set<std::string> numbered_;  // names of other arguments: these letters and a number
+  std::string prefix_ = "a";
   Output output_;
 };
 

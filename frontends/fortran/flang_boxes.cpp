@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "core/base/diagnostic.h"
+#include "core/model/external.h"
 #include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
@@ -42,7 +43,7 @@ struct MemoryFinder : TreeVisitor {
 
   bool before(const TreeNode& n) override {
     bool inside = true;
-    n.when<fp::WhereStmt, fp::WhereConstruct, fp::Selector>(
+    n.when<fp::WhereStmt, fp::WhereConstruct, fp::Selector, fp::AllocateStmt>(
         [&](const auto& x) { inside = pre(x); });
     return inside;
   }
@@ -52,6 +53,10 @@ struct MemoryFinder : TreeVisitor {
         [&](const auto& x) { post(x); });
   }
 
+  bool pre(const fp::AllocateStmt&) {
+    named_.emplace();
+    return true;
+  }
   void post(const fp::AllocateStmt& s) {
     const auto& all = std::get<std::list<fp::Allocation>>(s.t);
     std::vector<Path> objects;
@@ -63,6 +68,8 @@ struct MemoryFinder : TreeVisitor {
         std::any_of(objects.begin(), objects.end(), [](const Path& o) { return is_outer(*o[0]); });
     for (const Path& o : objects)
       if (beside || sem::IsDummy(*o[0]) || !once.insert(o).second) found.insert(o[0]);
+    for (const Path& o : objects) sizes[o[0]].insert(named_->begin(), named_->end());
+    named_.reset();
     add_together(objects);
   }
   void post(const fp::DeallocateStmt& s) {
@@ -107,6 +114,8 @@ struct MemoryFinder : TreeVisitor {
   void post(const fp::Expr& e) {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
     if (!typed) return;
+    if (named_)
+      if (const sem::Symbol* base = base_of(*typed)) named_->insert(base);
     function(*typed);
     if (ev::IsVariable(*typed) && has_allocatable_parts(typed->GetType()))
       if (const sem::Symbol* base = base_of(*typed)) ++uses[base];
@@ -119,7 +128,8 @@ struct MemoryFinder : TreeVisitor {
         found.insert(base);
   }
 
-  /// Where Fortran keeps one of those that a statement names, it keeps them all.
+  /// Where Fortran keeps one of those that a statement gives memory, or what says how much, it
+  /// keeps them all.
   void spread(const Routine& routine) {
     const auto kept = [&](const sem::Symbol* s) {
       return found.contains(s) || routine.unreadable.contains(variable_name(*s));
@@ -129,6 +139,8 @@ struct MemoryFinder : TreeVisitor {
       for (const auto& objects : together)
         if (std::any_of(objects.begin(), objects.end(), kept))
           for (const sem::Symbol* o : objects) more = found.insert(o).second || more;
+      for (const auto& [object, by] : sizes)
+        if (std::any_of(by.begin(), by.end(), kept)) more = found.insert(object).second || more;
     }
   }
 
@@ -137,6 +149,7 @@ struct MemoryFinder : TreeVisitor {
   std::set<const sem::Symbol*> found;
   std::map<const sem::Symbol*, int> uses, passed;  // of records, as a whole or of a part
   std::vector<std::vector<const sem::Symbol*>> together;
+  std::map<const sem::Symbol*, std::set<const sem::Symbol*>> sizes;  // what `allocate` reads
   int masked = 0;  // constructs with masks around, where arrays keep their shapes
 
  private:
@@ -197,6 +210,7 @@ struct MemoryFinder : TreeVisitor {
 
   const ProcedureEffects& procedures;
   const std::set<const ev::Assignment*> same_shape;
+  std::optional<std::set<const sem::Symbol*>> named_;  // in the current `allocate`
 };
 
 /// `return` as a way out of a scope that is `depth` loops and scopes further out.
@@ -306,6 +320,97 @@ std::set<std::string> sized_in_fortran(const Routine& routine) {
   return out;
 }
 
+/// What the caller's record in a box is called in bounds of arrays, as components of others are.
+using KeptRecords = std::map<std::string, const sem::Symbol*>;
+
+/// The scalar component `name` of one of the records, which is no variable of the routine, as an
+/// argument with its value at entry; none for others.
+std::optional<Variable> value_of_part(const std::string& name, const KeptRecords& records) {
+  const auto find = [&](const auto& self, const sem::DerivedTypeSpec& type,
+                        const std::string& start, const std::string& path,
+                        FortranComponent of) -> std::optional<Variable> {
+    const sem::Scope* scope = type.scope() ? type.scope() : type.typeSymbol().scope();
+    if (!scope) return std::nullopt;
+    for (const auto& [source, symbol] : *scope) {
+      const sem::Symbol& c = *symbol;
+      const std::string own = start + "_" + source.ToString();
+      const auto t = ev::DynamicType::From(c);
+      if (!t || !c.has<sem::ObjectEntityDetails>() || c.Rank() > 0 ||
+          sem::IsAllocatableOrPointer(c))
+        continue;
+      of.path = path + "%" + source.ToString();
+      if (own == name && t->category() == TypeCategory::Integer) {
+        Variable v;
+        v.type = numeric_type(*t).value();
+        v.component = std::make_shared<const FortranComponent>(std::move(of));
+        return v;
+      }
+      const sem::DerivedTypeSpec* inner = name.starts_with(own + "_") ? record_type(t) : nullptr;
+      if (inner)
+        if (auto v = self(self, *inner, own, of.path, of)) return v;
+    }
+    return std::nullopt;
+  };
+  for (const auto& [own, symbol] : records) {
+    if (!name.starts_with(own + "_")) continue;
+    const auto type = *ev::DynamicType::From(*symbol);
+    const sem::DerivedTypeSpec& spec = type.GetDerivedTypeSpec();
+    FortranComponent of;
+    of.of = own;
+    of.type = spec.typeSymbol().GetUltimate().name().ToString();
+    of.module = DEREF(module_of_type(type)).name().ToString();
+    of.polymorphic = type.IsPolymorphic();
+    if (auto v = find(find, spec, own, "", of)) return v;
+  }
+  return std::nullopt;
+}
+
+/// The names in a variable's bounds that are those of components of the records.
+std::set<std::string> parts_in_bounds(const Variable& v, const KeptRecords& records,
+                                      const Routine& routine) {
+  std::set<std::string> out;
+  for (const Bounds& b : v.bounds)
+    for (const Expr* e : {&b.lower, &b.upper})
+      if (*e) collect_vars(*e, out);
+  std::erase_if(out, [&](const std::string& n) {
+    const auto it = routine.variables.find(n);
+    const bool part = it == routine.variables.end() ||
+                      (it->second.component && records.contains(it->second.component->of));
+    return !part || !value_of_part(n, records);
+  });
+  return out;
+}
+
+/// Bounds at entry of what Fortran keeps: arguments with its components' values.
+void keep_parts_in_bounds(const KeptRecords& records, Routine& routine) {
+  std::map<std::string, Expr> at_entry;
+  std::vector<Variable> added;
+  for (const auto& [name, v] : routine.variables)
+    for (const std::string& n : parts_in_bounds(v, records, routine)) {
+      if (at_entry.contains(n)) continue;
+      Variable part = *value_of_part(n, records);
+      part.name = fresh_name(routine, fortran_name("", n, "_at_entry"));
+      part.at = v.at;
+      part.dummy = part.value = true;
+      part.intent = Intent::In;
+      at_entry.emplace(n, var(part.name, part.at));
+      added.push_back(std::move(part));
+    }
+  if (at_entry.empty()) return;
+  for (auto& [name, v] : routine.variables)
+    for (Bounds& b : v.bounds)
+      for (Expr* e : {&b.lower, &b.upper})
+        if (*e) *e = substitute(*e, at_entry);
+  for (Variable& part : added) routine.variables.emplace(part.name, std::move(part));
+}
+
+/// Whether the interface of a pure routine cannot point to it.
+bool is_out_of_reach(const sem::Symbol& s, const Routine& routine) {
+  if (!routine.home.pure || !sem::IsDummy(s)) return false;
+  return sem::IsPointer(s) || (is_callers_record(s) && !s.attrs().test(sem::Attr::INTENT_INOUT) &&
+                               !s.attrs().test(sem::Attr::INTENT_OUT));
+}
+
 }  // namespace
 
 Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& places,
@@ -317,6 +422,15 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
   for (const auto& [name, symbol] : scope)
     if (later.contains(name.ToString())) memory.found.insert(&symbol->GetUltimate());
   memory.spread(routine);
+  KeptRecords records;
+  for (const auto& [name, symbol] : scope) {
+    const sem::Symbol& s = symbol->GetUltimate();
+    const std::string own = s.name().ToString();
+    if (&s.owner() == &scope && is_callers_record(s) && sem::IsDummy(s) && s.Rank() == 0 &&
+        can_be_boxed(s) && (memory.found.contains(&s) || routine.unreadable.contains(own)))
+      records.emplace(own, &s);
+  }
+  keep_parts_in_bounds(records, routine);
   Boxes out;
   for (const auto& [name, symbol] : scope) {
     const sem::Symbol& s = symbol->GetUltimate();
@@ -339,6 +453,8 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
                                   {},
                                   {}}};
     }
+    if (is_out_of_reach(s, routine))
+      unsupported(at, fmt::format("`{}`, which Fortran keeps, in a pure routine", own));
     Box b;
     b.at = at;
     const auto type = *ev::DynamicType::From(s);

@@ -375,6 +375,7 @@ class Declarations {
     v.bounds.clear();
     if (is_text(s)) letters(*type, s, v, at);
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
+    if (sem::IsNamedConstant(s) && details.init()) implied_shape(v, *details.init());
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
     if (type->category() == TypeCategory::Derived && v.constant && constants_.empty()) {
@@ -425,6 +426,17 @@ class Declarations {
       unsupported(at, fmt::format("`{}` beside a variable of the same name", name));
   }
 
+  /// `parameter :: a(*) = [...]`: the axes are as long as those of the value.
+  static void implied_shape(Variable& v, const SomeExpr& init) {
+    const auto shape = ev::GetShape(init);
+    const std::size_t letters = v.bounds.size() - static_cast<std::size_t>(init.Rank());
+    for (std::size_t axis = 0; shape && axis < shape->size(); ++axis) {
+      Bounds& b = v.bounds.at(letters + axis);
+      const auto length = (*shape)[axis] ? ev::ToInt64(*(*shape)[axis]) : std::nullopt;
+      if (!b.upper && length) b.upper = index_add({first_of(b), lit(*length - 1)});
+    }
+  }
+
   /// Whether a variable's components get the values that their type says: those of others have
   /// them, or are as the caller has them.
   static bool has_defaults(const Variable& v) {
@@ -464,7 +476,18 @@ class Declarations {
                        [&](const std::string& n) { return n.starts_with(name + "_"); });
   }
 
+  /// Those of `iso_c_binding`, and others, have components that Fortran has no names for.
+  static void check_builtin(const Variable& v, const ev::DynamicType& type, const Span& at) {
+    if (type.IsUnlimitedPolymorphic()) return;
+    const sem::Symbol& s = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
+    constexpr std::string_view kBuiltin = "__builtin_";
+    const std::string name = s.name().ToString();
+    if (name.starts_with(kBuiltin))
+      unsupported(at, fmt::format("`{}` of type `{}`", shown(v), name.substr(kBuiltin.size())));
+  }
+
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
+    check_builtin(whole, type, at);
     if (type.IsPolymorphic() && !whole.dummy)
       unsupported(at, fmt::format("the polymorphic `{}`", shown(whole)));
     if ((whole.constant && constants_.empty()) || (whole.result && type.IsPolymorphic()))
@@ -472,7 +495,7 @@ class Declarations {
     if (whole.optional && whole.pointer && whole.component)
       unsupported(at,
                   fmt::format("the pointer `{}`, a part of an optional argument,", shown(whole)));
-    for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
+    for (const sem::Symbol* c : components_of(type_of_record(type, at), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();
       v.written = (whole.written.empty() ? whole.name : whole.written) + "%" + c->name().ToString();

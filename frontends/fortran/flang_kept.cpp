@@ -252,13 +252,14 @@ class Keeping : public RecordArguments {
     assigned_.insert(names.counters.begin(), names.counters.end());
     const auto& passed = what_ == "call" ? names.nested : names.passed;
     assigned_.insert(passed.begin(), passed.end());
+    for (const fp::Name* n : names.all) words_.insert(n->ToString());
+    keep_apart(words_);
     for (const fp::AllocateObject* o : names.objects) object(*o);
     records_ = names.records;
     asks_present_ = names.asks_present;
     for (const fp::Expr* e : names.targets)
       if (const SomeExpr* t = sem::GetExpr(nullptr, *e))
         if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
-    for (const fp::Name* n : names.all) words_.insert(n->ToString());
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
     for (const auto& [symbol, number] : numbers_)
@@ -454,7 +455,9 @@ class Keeping : public RecordArguments {
   void constant(const std::string& local, const sem::Symbol& s) {
     const auto& init = s.get<sem::ObjectEntityDetails>().init();
     const auto type = ev::DynamicType::From(s);
-    if (!init || !type || init->Rank() > 1 || type->category() == TypeCategory::Derived)
+    const bool derived = type && type->category() == TypeCategory::Derived;
+    if (derived && !holder_of(s).empty()) return use(s, local);
+    if (!init || !type || init->Rank() > 1 || derived)
       fail(fmt::format("the constant `{}` in `{}`", local, what_));
     std::string shape;
     for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
@@ -574,7 +577,7 @@ SubroutineCall called_by(const ev::ProcedureRef& ref, const Span& at, OutputStat
     const Exprs given = a ? to_arguments(*value, at) : absent_argument(callee, n, at);
     x.own_axes.resize(x.arguments.size());
     if (const auto* d = each && value ? as_derived(*value) : nullptr; d && d->GetType())
-      axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, x.own_axes);
+      axes_of_components(type_of_record(*d->GetType(), at), 0, at, x.own_axes);
     if (elsewhere && given.size() != 1 && a)
       unsupported(at,
                   fmt::format("an argument of a derived type of `{}`", procedure_name(ref.proc())));

@@ -529,7 +529,7 @@ class Units {
     }
     const auto type = ev::DynamicType::From(symbol.GetUltimate());
     if (type && type->category() == TypeCategory::Derived) {
-      for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), r.at))
+      for (const sem::Symbol* c : components_of(type_of_record(*type, r.at), r.at))
         if (!leads_back(*c)) argument(name + "_" + c->name().ToString(), *c, r);
       return;
     }

@@ -20,6 +20,7 @@ class RecordArguments : public OutputArguments {
   bool can_be_put_together(const sem::Symbol& s) const {
     const auto type = *ev::DynamicType::From(s);
     if (type.IsUnlimitedPolymorphic() || s.attrs().test(sem::Attr::OPTIONAL) ||
+        type.GetDerivedTypeSpec().typeSymbol().GetUltimate().attrs().test(sem::Attr::ABSTRACT) ||
         sem::IsAllocatableOrPointer(s) || sem::IsAssumedSizeArray(s) ||
         !type.GetDerivedTypeSpec().parameters().empty() ||
         holder_of(type.GetDerivedTypeSpec().typeSymbol().GetUltimate()).empty())
@@ -101,7 +102,7 @@ class RecordArguments : public OutputArguments {
       if (!t) continue;
       if (t->category() == TypeCategory::Derived) {
         if (c->Rank() > 0) p.arrays.push_back({p.text.size(), c->Rank()});
-        parts(p, t->GetDerivedTypeSpec());
+        parts(p, type_of_record(*t, at_));
       } else {
         part(p, *c, *t);
       }

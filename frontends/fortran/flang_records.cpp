@@ -64,6 +64,11 @@ bool leads_back(const sem::Symbol& component) {
          reaches(*type, own->GetUltimate(), seen);
 }
 
+const sem::DerivedTypeSpec& type_of_record(const ev::DynamicType& type, const Span& at) {
+  if (type.IsUnlimitedPolymorphic()) unsupported(at, "a value of any type, `class(*)`,");
+  return type.GetDerivedTypeSpec();
+}
+
 bool is_chained(const sem::DerivedTypeSpec& type) {
   const sem::Scope* scope = type.typeSymbol().GetUltimate().scope();
   return scope && std::any_of(scope->begin(), scope->end(), [](const auto& c) {
@@ -113,7 +118,7 @@ Expr bound_of(const char* end, std::string name, const sem::Symbol& symbol, int 
   const auto type = ev::DynamicType::From(symbol);
   const bool record =
       type && type->category() == TypeCategory::Derived && !type->IsUnlimitedPolymorphic();
-  if (record && !append_component(type->GetDerivedTypeSpec(), at, name, axis))
+  if (record && !append_component(type_of_record(*type, at), at, name, axis))
     unsupported(at, fmt::format("a bound of `{}`, whose components all have memory of their own,",
                                 symbol.name().ToString()));
   return call(std::string(kBound) + end, {var(name, at), lit(axis + 1)}, at);
@@ -159,7 +164,7 @@ Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span
     }
     const auto t = ev::DynamicType::From(*c);
     if (t && t->category() == TypeCategory::Derived) {
-      const Exprs inner = components(part, t->GetDerivedTypeSpec(), at);
+      const Exprs inner = components(part, type_of_record(*t, at), at);
       out.insert(out.end(), inner.begin(), inner.end());
     } else {
       out.push_back(part);
@@ -177,7 +182,7 @@ void axes_of_components(const sem::DerivedTypeSpec& type, std::size_t around, co
     const auto axes = around + static_cast<std::size_t>(c->Rank()) + (is_text(*c) ? 1 : 0);
     const auto t = ev::DynamicType::From(*c);
     if (t && t->category() == TypeCategory::Derived)
-      axes_of_components(t->GetDerivedTypeSpec(), axes, at, out);
+      axes_of_components(type_of_record(*t, at), axes, at, out);
     else
       out.push_back(axes);
   }
@@ -251,7 +256,7 @@ void extents_of_components(const sem::DerivedTypeSpec& type, const Exprs& around
     all.insert(all.end(), around.begin(), around.end());
     const auto t = ev::DynamicType::From(*c);
     if (t && t->category() == TypeCategory::Derived)
-      extents_of_components(t->GetDerivedTypeSpec(), all, at, out);
+      extents_of_components(type_of_record(*t, at), all, at, out);
     else
       out.push_back(std::move(all));
   }
@@ -412,7 +417,7 @@ Exprs given_by(const ev::FunctionRef<ev::SomeDerived>& f, const sem::DerivedType
     const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
     if (a && !value) unsupported(at, fmt::format("this argument of `{}`", name));
     if (const auto* d = value && rank > 0 ? as_derived(*value) : nullptr)
-      axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, axes);
+      axes_of_components(type_of_record(*d->GetType(), at), 0, at, axes);
     const Exprs given = value ? to_arguments(*value, at) : absent_argument(callee, n, at);
     shared.insert(shared.end(), given.begin(), given.end());
   }
@@ -437,24 +442,24 @@ Exprs values_of(const ev::Expr<ev::SomeDerived>& e, bool full, const Span& at) {
   if (!type) throw InternalError("Flang gives an expression no type");
   if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
     return components(to_expr(SomeExpr{ev::Expr<ev::SomeDerived>{e}}, at),
-                      type->GetDerivedTypeSpec(), at);
+                      type_of_record(*type, at), at);
   if (const auto* f = std::get_if<ev::FunctionRef<ev::SomeDerived>>(&e.u))
-    return given_by(*f, type->GetDerivedTypeSpec(), at);
+    return given_by(*f, type_of_record(*type, at), at);
   if (const auto* p = std::get_if<ev::Parentheses<ev::SomeDerived>>(&e.u);
       p && !std::holds_alternative<ev::Designator<ev::SomeDerived>>(p->left().u))
     return values_of(p->left(), full, at);
   if (const auto* a = std::get_if<ev::ArrayConstructor<ev::SomeDerived>>(&e.u)) {
-    Records records(type->GetDerivedTypeSpec(), at);
+    Records records(type_of_record(*type, at), at);
     records.add(*a);
     return records.all();
   }
   if (const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u); c && c->Rank() > 0)
-    return values_of(*c, type->GetDerivedTypeSpec(), at);
+    return values_of(*c, type_of_record(*type, at), at);
   const auto given = constructor(e);
   if (!given)
     fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
   Exprs out;
-  for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), at)) {
+  for (const sem::Symbol* c : components_of(type_of_record(*type, at), at)) {
     const auto value = given->Find(*c);
     if (!value)
       fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
@@ -467,7 +472,7 @@ Exprs values_of(const ev::Expr<ev::SomeDerived>& e, bool full, const Span& at) {
     }
     const Exprs inner = values_of(*d, full, at);
     std::vector<std::size_t> axes;
-    axes_of_components(d->GetType()->GetDerivedTypeSpec(), 0, at, axes);
+    axes_of_components(type_of_record(*d->GetType(), at), 0, at, axes);
     for (std::size_t n = 0; n < inner.size(); ++n)
       out.push_back(one && (full || axes.at(n) > 0)
                         ? for_each_element(inner[n], axes.at(n), extents_of(*c, at), at)
@@ -489,7 +494,7 @@ void collect_values(const ev::Expr<ev::SomeDerived>& e, const Span& at,
                     std::vector<SomeExpr>& out) {
   const auto given = constructor(e);
   if (!given) unsupported(at, "an initial value of this form");
-  for (const sem::Symbol* c : components_of(e.GetType()->GetDerivedTypeSpec(), at)) {
+  for (const sem::Symbol* c : components_of(type_of_record(*e.GetType(), at), at)) {
     const auto value = given->Find(*c);
     if (!value || ev::IsNullPointer(&*value))
       unsupported(at, fmt::format("the initial value of `{}`", c->name().ToString()));
@@ -569,14 +574,14 @@ std::vector<DefaultValue> default_values(const SomeExpr& init, const Span& at) {
 std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
   const auto *left = as_derived(to), *right = as_derived(value);
   if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
-  if (const auto type = left->GetType(); type && is_chained(type->GetDerivedTypeSpec()))
+  if (const auto type = left->GetType(); type && is_chained(type_of_record(*type, at)))
     unsupported(at, fmt::format("the assignment of a `{}`, whose components lead back to it,",
                                 type->GetDerivedTypeSpec().name().ToString()));
   const Exprs places = derived_values(*left, at);
   Exprs values = derived_values(*right, at);
   if (const int more = left->Rank(); more > 0 && right->Rank() == 0) {
     std::vector<std::size_t> axes;
-    axes_of_components(left->GetType()->GetDerivedTypeSpec(), 0, at, axes);
+    axes_of_components(type_of_record(*left->GetType(), at), 0, at, axes);
     for (std::size_t i = 0; i < places.size(); ++i)
       if (axes.at(i) > 0)
         values.at(i) =
@@ -737,7 +742,7 @@ class RecordCalls {
     const std::string own = new_name(function.substr(function.find_last_of(":%") + 1) + "_value");
     read_record(own, type, std::move(bounds), at, places_, r_);
     const Expr whole = section.empty() ? var(own, at) : load(own, std::move(section), at);
-    const Exprs all = components(whole, type.GetDerivedTypeSpec(), at);
+    const Exprs all = components(whole, type_of_record(type, at), at);
     SubroutineCall c{function, std::move(arguments)};
     c.arguments.insert(c.arguments.end(), all.begin(), all.end());
     c.elemental = rank > 0;

@@ -4,6 +4,8 @@
 // Records as a whole: each component is a variable.
 namespace moonloop::fortran {
 
+/// The type of a record; fails `unsupported` for one that is known at run time alone.
+const sem::DerivedTypeSpec& type_of_record(const ev::DynamicType& type, const Span& at);
 /// The values, or places, of the components of an expression of a derived type.
 Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at);
 /// The values that a constant of a derived type gives the components, and theirs, of a record; of

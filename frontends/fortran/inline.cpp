@@ -10,10 +10,12 @@
 #include "frontends/fortran/in_turn.h"
 #include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/outside_calls.h"
 #include "frontends/fortran/passes.h"
 #include "frontends/fortran/presence.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/stops.h"
 #include "frontends/fortran/texts.h"
 #include "frontends/fortran/unread.h"
@@ -44,12 +46,25 @@ class Calls {
     std::set<std::string> before;
     for (const auto& [name, v] : r_.variables) before.insert(name);
     r_.body = body(r_.body);
+    give_values();
     drop_unread(results_, r_);
     fold_memory_flags(r_);
     if (given_up_) drop_unused(before);
   }
 
  private:
+  /// A call in Fortran gets the values of its logical variables as numbers, also of one that only
+  /// it sets.
+  void give_values() {
+    Body begin;
+    for (const std::string& name : given_)
+      if (!is_set_before_use(r_.body, name)) {
+        const Span& at = r_.variables.at(name).at;
+        begin.push_back({at, Assignment{var(name, at), Expr(BoolLit{false}, at)}});
+      }
+    r_.body.insert(r_.body.begin(), begin.begin(), begin.end());
+  }
+
   Body body(const Body& b) {
     Body out;
     for (const Statement& s : b) {
@@ -429,8 +444,10 @@ class Calls {
     const Type type = whole ? whole->type : Type(moonloop::Scalar::I32);
     const Expr number = new_scalar(r_, whole ? whole->name : "flag", type, at);
     before.push_back({at, Assignment{number, Expr(Select{a, lit(1), lit(0)}, at)}});
-    if (whole && !whole->constant && !input)
+    if (whole && !whole->constant && !input) {
       after.push_back({at, Assignment{a, Expr(Compare{CompareOp::Ne, number, lit(0)}, at)}});
+      if (!whole->outer && !whole->saved && !whole->host) given_.insert(whole->name);
+    }
     return number;
   }
 
@@ -501,7 +518,8 @@ class Calls {
         known ? names_.of(Body{{at, x}}, r_) : std::set<std::string>{};
     const bool in_module = known ? known->by_address && known->by_address->in_module
                                  : bare_name(x.name) != x.name;  // in a submodule of another file
-    if (in_module) {                                             // Fortran knows its name
+    const std::string callee = bare_name(x.name);
+    if (in_module) {  // Fortran knows its name
       const bool is_private = known && known->by_address->is_private;
       x.arguments.insert(x.arguments.begin(), procedure_named(x.name, at, is_private));
       x.name = kThrough;
@@ -517,6 +535,11 @@ class Calls {
     for (std::size_t n = 0; n < x.arguments.size(); ++n) {
       Expr& a = x.arguments[n];
       const auto* v = a.as<Var>();
+      if ((v || a.as<Load>()) && !r_.variables.count(written_name(a)))
+        fail("unsupported", at,
+             "`{}`, an argument of `{}` that is no variable here, is not supported in Fortran "
+             "kernels",
+             written_name(a), callee);
       if (known && v && !changed.contains(v->name) && !r_.variables.at(v->name).array)
         a = copied(*v, at, out);  // which the call does not seem to change then
       if (intrinsic && a.as<Load>() && !r_.variables.at(written_name(a)).character) {
@@ -546,6 +569,7 @@ class Calls {
   bool given_up_ = false;           // a call stays that seemed to be one to replace
   std::set<std::string> assigned_;  // by earlier statements
   std::set<std::string> results_;   // for components that functions give
+  std::set<std::string> given_;     // logical ones that calls in Fortran may change
   std::vector<const Do*> around_;   // the loops around the current statement
 };
 
@@ -631,7 +655,7 @@ class Inlining {
     if (r.errors.empty()) try {
         const std::set<std::string> outside = finish_callees(r);
         keep_callers_apart(r);
-        type_functions(r.body, outside);
+        type_functions(r.body, outside, all_);
         expand_arrays(r, all_);
         Calls(r, all_, *assigned_, outside).run();
         remove_early_exits(r);
@@ -696,50 +720,6 @@ class Inlining {
         r.arguments.push_back(name);
     }
     std::erase_if(r.variables, [](const auto& v) { return v.second.host; });
-  }
-
-  /// Puts conversions to their types around the values of functions that are called `outside`, as
-  /// those of other files have them.
-  void type_functions(Body& body, const std::set<std::string>& outside) const {
-    const std::function<Expr(const Expr&)> typed = [&](const Expr& e) -> Expr {
-      const auto* c = e.as<Cast>();
-      const bool known = c && !called(c->arg, kFunction).empty();
-      const Expr inner =
-          known ? map_children(e, [&](const Expr& f) { return map_children(f, typed); })
-                : map_children(e, typed);
-      const std::string name = called(inner, kFunction);
-      return outside.contains(name)
-                 ? Expr(Cast{*find_routine(all_, name)->by_address->gives, inner}, e.at())
-                 : inner;
-    };
-    if (outside.empty()) return;
-    for (Statement& s : body) {
-      expressions(s, [&](Expr& e) {
-        if (e) e = typed(e);
-      });
-      for (auto* inner : bodies(s)) {
-        *inner = std::make_shared<Body>(**inner);
-        type_functions(**inner, outside);
-      }
-    }
-  }
-
-  /// Whether all calls of a routine can be made in Fortran.
-  static bool has_other_way(const Body& b, const std::string& name) {
-    bool out = true;
-    std::size_t ways = 0, calls = 0;
-    const std::function<void(const Body&)> visit = [&](const Body& body) {
-      for (const Statement& s : body) {
-        if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && c->name == name) {
-          ++ways;
-          out = out && !c->otherwise.empty();
-        }
-        for (const auto* inner : bodies(s)) visit(**inner);
-      }
-    };
-    visit(b);
-    for (const auto& [called, at] : calls_of(b)) calls += called == name ? 1 : 0;
-    return out && ways == calls;  // and no function's value
   }
 
   /// Gives those that are called as routines of other files are: those that are being inlined

@@ -19,8 +19,16 @@ constexpr const char* kHead = R"(module routines
     real(8), allocatable :: part(:)
   end type
   integer :: calls = 0
+  integer, parameter :: table(*) = [3, 5, 7, 9], a2 = 4
+  abstract interface
+    subroutine step(h, k)
+      import :: record
+      class(record), intent(inout) :: h
+      integer, intent(inout) :: k
+    end subroutine
+  end interface
 contains
-  function twice(s) result(t)
+  pure function twice(s) result(t)
     character(*), intent(in) :: s
     character(:), allocatable :: t
     t = s(:4) // s
@@ -48,6 +56,21 @@ contains
     if (size(w) > 20) return
     call move_alloc(w, v)
   end subroutine
+  subroutine grow(h, k)
+    class(record), intent(inout) :: h
+    integer, intent(inout) :: k
+    real(8) :: w(h%n)
+    w = h%n
+    h%part = [h%part(:3), 1d0*k, w(1)]
+    h%n = mod(h%n + k, 9) + 2
+    k = mod(k + size(h%part) + size(w), 50)
+  end subroutine
+  subroutine apply(f, h, k)
+    procedure(step) :: f
+    class(record), intent(inout) :: h
+    integer, intent(inout) :: k
+    call f(h, k)
+  end subroutine
 )";
 
 class BoxedRoutines : RandomChoice {
@@ -64,7 +87,8 @@ class BoxedRoutines : RandomChoice {
   std::string text() { return pick({"s", "t", "g", "p%text"}); }
   std::string number() {
     return pick({"len(s)", "len(t)", "len_trim(g)", "index(s, 'b')", "size(v)", "v(2)", "p%n",
-                 "iachar(s(2:2))", "int(p%part(1))", "len(twice(t))", "size(p%part)", "k", "n"});
+                 "iachar(s(2:2))", "int(p%part(1))", "len(twice(t))", "size(p%part)", "k", "n",
+                 "h%n", "size(w)", "int(w(1))", "size(h%part)", "table(mod(k, 4) + 1)", "a2"});
   }
   std::string condition() {
     return pick({"len(s) > 6", "s == t", "t(1:1) == 'x'", "v(1) > 3", "any(v == 5)", "x(2) > 4",
@@ -73,7 +97,7 @@ class BoxedRoutines : RandomChoice {
 
   std::string simple() {
     const std::string a = text(), b = text();
-    switch (upto(14)) {
+    switch (upto(18)) {
       case 0: return a + " = " + b + "(:4) // " + pick({"trim(g)", "'xyz'", "t(2:3)", "s"});
       case 1: return a + " = twice(" + b + "(1:3) // 'q')";
       case 2: return a + "(2:3) = " + b + "(1:2)";
@@ -89,6 +113,10 @@ class BoxedRoutines : RandomChoice {
       case 10: return "q = p";
       case 11: return "p = q";
       case 12: return "v(3) = mod(v(2) + k, 30)";
+      case 13: return "h%n = mod(h%n + " + number() + ", 40) + 2";
+      case 14: return "w(" + pick({"1", "2"}) + ") = " + number();
+      case 15: return "ok = " + condition() + "\n    if (ok) k = mod(k + 1, 50)";
+      case 16: return "call apply(grow, h, k)";
       default:
         return "deallocate (" + pick({"s", "t"}) + ")\n    allocate (character(" +
                std::to_string(4 + upto(6)) + ") :: C)\n    C = 'fresh'";
@@ -129,7 +157,9 @@ class BoxedRoutines : RandomChoice {
   std::string routine(int number) {
     const std::string name = "r" + std::to_string(number);
     std::string out = "  subroutine " + name +
-                      "(n, x, g, *, k, *)\n    integer, intent(in) :: n\n"
+                      "(n, x, g, *, k, h, *)\n    integer, intent(in) :: n\n"
+                      "    class(record), intent(inout) :: h\n    real(8) :: w(h%n)\n"
+                      "    logical :: ok\n"
                       "    real(8), intent(inout) :: x(n)\n"
                       "    character(:), allocatable, intent(inout) :: g\n"
                       "    integer, intent(inout) :: k\n"
@@ -140,7 +170,7 @@ class BoxedRoutines : RandomChoice {
     for (int n = 3 + upto(6); n > 0; --n) out += "    " + statement(0, false);
     if (number > 0 && upto(2) == 0)
       out += "    call r" + std::to_string(upto(number)) +
-             "(n, x, g, *10, k, *20)\n    k = k + 1\n    if (k > 3) return 1\n10  k = k + 2\n"
+             "(n, x, g, *10, k, h, *20)\n    k = k + 1\n    if (k > 3) return 1\n10  k = k + 2\n"
              "20  k = mod(k, 60)\n";
     out += "    do j = 1, n\n      x(j) = mod(x(j) + k, 90d0)\n    end do\n";
     out +=
@@ -155,18 +185,20 @@ void same_boxes(unsigned seed) {
   const Folder f;
   f.write("k.f90", BoxedRoutines(seed).module(kRoutines));
   std::string calls;
-  std::vector<std::string> kernels{"longer", "more", "twice"};
+  std::vector<std::string> kernels{"longer", "more", "twice", "grow"};
   for (int i = 0; i < kRoutines; ++i) {
     const std::string n = std::to_string(i);
     kernels.push_back("r" + n);
-    calls += "    call r" + n + "(6, x, g, *1" + n + ", k, *2" + n +
+    calls += "    call r" + n + "(6, x, g, *1" + n + ", k, h, *2" + n +
              ")\n    print *, 'end'\n    goto 3" + n + "\n1" + n +
              "  print *, 'first'\n    goto 3" + n + "\n2" + n + "  print *, 'second'\n3" + n +
-             "  print '(i0, 1x, i0, 1x, i0, 1x, a, 6f10.4)', " + n + ", k, calls, g, x\n";
+             "  print '(i0, 1x, i0, 1x, i0, 1x, a, 6f10.4)', " + n +
+             ", k, calls, g, x\n    print *, h%n, h%part\n";
   }
   f.write("main.f90",
           "program main\n  use routines\n  implicit none\n  real(8) :: x(6)\n  integer "
-          ":: k, turn\n  character(:), allocatable :: g\n  x = [1, 2, 3, 4, 5, 6]\n"
+          ":: k, turn\n  character(:), allocatable :: g\n  type(record) :: h\n"
+          "  h%part = [1d0, 2d0, 3d0, 4d0]\n  x = [1, 2, 3, 4, 5, 6]\n"
           "  k = 1\n  g = 'given'\n  do turn = 1, 4\n" +
               calls + "  end do\nend program\n");
   INFO("seed " << seed << "\n" << f.read("k.f90"));
