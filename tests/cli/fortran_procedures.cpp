@@ -637,7 +637,7 @@ TEST_CASE("fortran procedures: private ones of a module that stay calls get text
   public :: file_all
   character(6) :: prefix = 'no. '
 contains
-  subroutine note(n, what, names, k)  ! asks and may end the program
+  recursive subroutine note(n, what, names, k)
     integer, intent(in) :: n
     character(*), intent(in) :: what
     character(*), intent(inout) :: names(n)
@@ -645,8 +645,9 @@ contains
     integer :: i
     logical :: there
     inquire (file=what, exist=there)
-    if (there .or. n > 100) stop 'there'
+    if (there) print *, 'there'
     k = len(what) + 100*len(names)
+    if (n > 2) call note(n - 1, what, names, k)
     do i = 1, n
       names(i) = trim(what) // names(i)
     end do
