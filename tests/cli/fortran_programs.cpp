@@ -93,9 +93,11 @@ void same_programs(unsigned seed, bool inside, bool threads, bool claims = false
     kernels += " --kernel r" + std::to_string(i);
   }
   const std::string own = Writer::kContained;  // after `contains`
-  const std::string main = main_program(kRoutines, inside, bodies + own.substr(own.find('\n') + 1));
-  const std::string routines =
-      inside ? "" : "module routines\ncontains\n" + bodies + "end module\n";
+  const std::string main =
+      main_program(kRoutines, inside, bodies + own.substr(own.find('\n') + 1) + Writer::kSpoken);
+  const std::string routines = inside ? ""
+                                      : "module routines\n  private :: spoken\ncontains\n" +
+                                            bodies + Writer::kSpoken + "end module\n";
   f.write("state.f90", Writer::state());
   f.write("elsewhere.f90", Writer::kElsewhere);
   f.write("k.f90", inside ? main : routines);
@@ -106,7 +108,8 @@ void same_programs(unsigned seed, bool inside, bool threads, bool claims = false
            f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err << f.read("k.f90"));
   const std::string fortran =
-      "gfortran -O0 -ffp-contract=off -ffree-line-length-none -std=gnu -w state.f90 elsewhere.f90 ";
+      "gfortran -O0 -ffrontend-optimize -ffp-contract=off -ffree-line-length-none -std=gnu -w "
+      "state.f90 elsewhere.f90 ";
   const std::string rest = inside ? "" : " main.f90";
   const char* const given = std::getenv("MOONLOOP_SANITIZE");
   const std::string checks =

@@ -83,6 +83,14 @@ contains
   end function
 end module
 )";
+  /// Of the module or the program that has the routines; its call stays one.
+  static constexpr const char* kSpoken = R"(  recursive subroutine spoken(e, what)
+    integer, intent(inout) :: e
+    character(*), intent(in) :: what
+    e = mod(e + len(what) + ichar(what(1:1)), 7)
+    if (len(what) > 3) call spoken(e, what(2:3))
+  end subroutine
+)";
   static constexpr const char* kElsewhere = R"(subroutine elsewhere(k)
   use state
   implicit none
@@ -288,6 +296,9 @@ end subroutine
   }
 
   void body(int statements, int depth) {
+    if (asks_ && state_ && asking_() % 3 == 0)
+      line(depth, std::string("call spoken(c, ") +
+                      std::array{"'beta'", "line", "'a'", "line(2:5)"}[asking_() % 4] + ")");
     if (jumps_ && labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
     if (jumps_ && labels_ < 9 && depth < 4 && chance(8)) return back(depth);
     for (int i = 0; i < statements; ++i) statement(depth);
