@@ -12,10 +12,11 @@
 namespace moonloop::fortran {
 namespace {
 
-/// The module that has a derived type; null where a routine declares it.
+/// The module that has a derived type; null where a routine declares it, and for those of Flang's
+/// own, such as `c_ptr`.
 const sem::Symbol* module_of_type(const ev::DynamicType& type) {
   const sem::Symbol& s = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
-  return s.owner().IsModule() ? s.owner().symbol() : nullptr;
+  return s.owner().IsModule() && !holder_of(s).empty() ? s.owner().symbol() : nullptr;
 }
 
 bool is_derived(const ev::DynamicType& type) {

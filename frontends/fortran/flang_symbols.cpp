@@ -131,7 +131,9 @@ bool is_outer(const sem::Symbol& symbol) {
 std::string holder_of(const sem::Symbol& symbol) {
   const sem::Scope& owner = symbol.owner();
   if (owner.kind() == sem::Scope::Kind::MainProgram) return kProgram;
-  return owner.kind() == sem::Scope::Kind::Module ? DEREF(owner.symbol()).name().ToString() : "";
+  if (owner.kind() != sem::Scope::Kind::Module) return "";
+  const std::string name = DEREF(owner.symbol()).name().ToString();
+  return name.starts_with("__") ? "" : name;  // Flang's own, which no program can use
 }
 
 }  // namespace moonloop::fortran

@@ -166,7 +166,7 @@ class BoxedRoutines : RandomChoice {
                       "    character(:), allocatable :: s, t\n    integer, allocatable :: v(:)\n"
                       "    type(record) :: p, q\n    integer :: j, i0, i1, i2\n"
                       "    s = 'abcd'\n    t = g\n    v = [1, 2, 3, 4, 5]\n"
-                      "    p%text = 'text'\n    p%part = [0.5d0, 1.5d0, 2.5d0, 3.5d0]\n    q = p\n";
+                      "    p%text = 'text'\n    p%part = [0.5d0, 1.5d0, 2.5d0, 3.5d0]\n    q = p\n    w = 2\n";
     for (int n = 3 + upto(6); n > 0; --n) out += "    " + statement(0, false);
     if (number > 0 && upto(2) == 0)
       out += "    call r" + std::to_string(upto(number)) +
