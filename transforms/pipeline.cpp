@@ -62,9 +62,9 @@ class Pipeline {
     k = split_at(k, ahead, to_string(begin_of_later(k, ahead)), {"", later}, k_.at);
     const std::string moved = NewInames(k).take("", ahead + "_moved");
     // What fuse_loops proves is the order of all three.
-    k = map_domain(
-        k, fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1), k_.at,
-        Proof::LeftOut);
+    k = map_domain(k,
+                   fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1),
+                   k_.at, Proof::LeftOut);
     if (rest != iname_) k = rename_iname(k, rest, iname_, {.proof = Proof::LeftOut});
     k = fuse_loops(k, {iname_, moved}, "");
     std::map<std::int64_t, Names> by_axis;  // that of the stages
