@@ -58,7 +58,7 @@ std::size_t LinearProof::add_variable() {
   columns_.push_back({variables_.size() - 1, true});
   if (columns_.size() > stride_) {
     const std::size_t wider = stride_ + 8;
-    std::vector<std::int64_t> cells(lines_.size() * wider, 0);
+    Growing<std::int64_t> cells(lines_.size() * wider, 0);
     for (std::size_t l = 0; l < lines_.size(); ++l)
       std::copy_n(row(l), stride_, cells.data() + l * wider);
     cells_ = std::move(cells);

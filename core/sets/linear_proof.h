@@ -75,9 +75,24 @@ class LinearProof {
   std::optional<std::size_t> violated() const;
   std::optional<bool> any(int& corners);
 
+  /// A copy has room for what a question adds.
+  template <class T>
+  struct Growing : std::vector<T> {
+    using std::vector<T>::vector;
+    Growing() = default;
+    Growing(const Growing& o) : std::vector<T>() {
+      this->reserve(o.size() + o.size() / 4 + 4);
+      this->insert(this->end(), o.begin(), o.end());
+    }
+    Growing(Growing&&) noexcept = default;
+    Growing& operator=(const Growing&) = default;
+    Growing& operator=(Growing&&) noexcept = default;
+    ~Growing() = default;
+  };
+
   // A copy takes four blocks of memory, however many lines there are.
-  std::vector<Line> lines_;
-  std::vector<std::int64_t> cells_;  // coefficients by line, and of one that is being made
+  Growing<Line> lines_;
+  Growing<std::int64_t> cells_;  // coefficients by line, and of one that is being made
   std::vector<Column> columns_;
   std::vector<Place> variables_;  // those of the constraints
   std::size_t stride_ = 0;        // cells of a line, of which the columns are the first ones
