@@ -46,8 +46,8 @@ bool add_product(mpz_ptr r, mpz_srcptr a, mpz_srcptr b, int sign) {
   return put(r, value(r) + sign * SignedWide(value(a)) * value(b));
 }
 
-// Blocks of one word that numbers gave back, for the next ones: isl makes and drops a million numbers
-// in a second. What allocated them frees them.
+// Blocks of one word that numbers gave back, for the next ones: isl makes and drops a million
+// numbers in a second. What allocated them frees them.
 struct Words {
   static constexpr unsigned kMost = 1 << 15;
   void* first = nullptr;  // each holds the address of the next one
