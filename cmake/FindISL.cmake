@@ -10,7 +10,7 @@ find_package_handle_standard_args(ISL REQUIRED_VARS ISL_LIBRARY GMP_LIBRARY)
 # reasons. The latter is an object that nothing else needs, so the linker is told that it is needed.
 set(isl_wrap_options -Wl,--undefined=__wrap___gmpz_add -Wl,--wrap=isl_seq_gcd
     -Wl,--wrap=isl_tab_extend_cons)
-foreach(function add addmul cmp cmpabs divexact fdiv_q gcd mul set set_si sub submul)
+foreach(function add addmul clear cmp cmpabs divexact fdiv_q gcd mul realloc set set_si sub submul)
   list(APPEND isl_wrap_options -Wl,--wrap=__gmpz_${function})
 endforeach()
 

@@ -48,8 +48,10 @@ void push_access(lua_State* L, const StridedAccess& a,
 int accesses_method(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
   const std::map<std::string, std::int64_t> sizes = check_parameters(L, 2);
+  const std::string within = luaL_optstring(L, 3, "");
   const State::Pause pause(s);
-  const std::vector<StridedAccess> all = strided_accesses(k);
+  if (!within.empty()) require_iname(k, within);
+  const std::vector<StridedAccess> all = strided_accesses(k, within);
   luaL_checkstack(L, 8, nullptr);
   lua_createtable(L, static_cast<int>(all.size()), 0);
   lua_Integer n = 0;

@@ -204,9 +204,10 @@ const std::vector<ApiField> kKernelFields{
 
 const std::vector<ApiFunction> kKernelMethods{
     {"accesses",
-     {{"params?", "table<string, integer>"}},
+     {{"params?", "table<string, integer>"}, {"within?", "string"}},
      {"moonloop.Access[]"},
-     "its accesses to arrays, with their strides, as numbers where `params` tell the sizes"},
+     "its accesses to arrays, with their strides, as numbers where `params` tell the sizes; of "
+     "instructions in one loop, or of all"},
     {"check", {}, {"moonloop.Kernel"}, "the kernel itself, when it is legal"},
     {"code",
      {{"target?", "moonloop.Target"}},

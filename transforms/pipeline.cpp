@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "core/model/affine.h"
 #include "core/model/lookup.h"
@@ -12,6 +13,7 @@
 #include "transforms/new_inames.h"
 #include "transforms/privatize_temporaries_with_inames.h"
 #include "transforms/registry.h"
+#include "transforms/rename_iname.h"
 #include "transforms/split_at.h"
 
 namespace moonloop {
@@ -59,14 +61,17 @@ class Pipeline {
     const std::string later = NewInames(k).take("", ahead + "_later");
     k = split_at(k, ahead, to_string(begin_of_later(k, ahead)), {"", later}, k_.at);
     const std::string moved = NewInames(k).take("", ahead + "_moved");
-    k = map_domain(
-        k, fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1));
-    k = fuse_loops(k, {rest, moved}, iname_ == rest ? "" : iname_);
-    for (const std::string& name : temporaries_) {
-      const auto axes = static_cast<std::int64_t>(k.find_temporary(name)->shape->size());
-      k = fold_storage(k, {name}, axes - 1, stages_);
-      put_stages_apart(k, name);
-    }
+    // What fuse_loops proves is the order of all three.
+    k = map_domain(k,
+                   fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1),
+                   k_.at, Proof::LeftOut);
+    if (rest != iname_) k = rename_iname(k, rest, iname_, {.proof = Proof::LeftOut});
+    k = fuse_loops(k, {iname_, moved}, "");
+    std::map<std::int64_t, Names> by_axis;  // that of the stages
+    for (const std::string& name : temporaries_)
+      by_axis[std::ssize(*k.find_temporary(name)->shape) - 1].push_back(name);
+    for (const auto& [axis, names] : by_axis) k = fold_storage(k, names, axis, stages_);
+    for (const std::string& name : temporaries_) put_stages_apart(k, name);
     return k;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "core/infer/infer.h"
@@ -114,12 +115,23 @@ class ValuesOf {
     if (yes(isl_map_is_empty(out.get()))) return out;
     std::vector<AccessAt> writes = others_;
     writes.push_back(own_);
+    if (until_.size() < writes.size()) until_.push_back(later(own_, own_));
     const Map all = out;
-    for (std::size_t w = 0; w < writes.size(); ++w) {
-      if (w >= until_.size()) until_.push_back(later(own_, writes[w]));
+    // Mostly the last write before the read leaves nothing for the others.
+    std::vector<std::size_t> order(writes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto back = [&](std::size_t w) {
+      const int statements = order_.size();
+      return (r.insn - writes[w].insn - 1 + statements) % statements;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t v, std::size_t w) { return back(v) < back(w); });
+    for (const std::size_t w : order) {
+      if (yes(isl_map_plain_is_empty(until_[w].get()))) continue;
       const Map second = w < others_.size() ? later(writes[w], r) : all;
       Map between = isl_map_apply_range(until_[w].copy(), second.copy());
       out = isl_map_subtract(out.take(), between.take());
+      if (yes(isl_map_plain_is_empty(out.get()))) break;
     }
     return out;
   }

@@ -8,6 +8,19 @@
 #include "transforms/registry.h"
 
 namespace moonloop {
+/// Whether iterations keep their order without a proof if each is that much earlier: this is one
+/// number in each iteration of the loops around that run in order, so earlier ones stay earlier.
+/// Iterations of a loop that run at the same time would come to meet other ones.
+static bool stays_in_order(const Kernel& k, const Aff& earlier) {
+  for (int p = 0; p < count(isl_aff_dim(earlier.get(), isl_dim_param)); ++p) {
+    const auto at = unsigned(p);
+    if (yes(isl_aff_involves_dims(earlier.get(), isl_dim_param, at, 1)) &&
+        k.tag(isl_aff_get_dim_name(earlier.get(), isl_dim_param, at)))
+      return false;
+  }
+  return true;
+}
+
 Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::string& name,
                      const Span& at) {
   require_iname(k, iname);
@@ -30,7 +43,7 @@ Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::strin
   value.resize(value.rfind(']'));
   const std::string map = fmt::format("{}{{ [{}] -> [{}] : {} = {} - {} }}", text.substr(0, brace),
                                       iname, fresh, fresh, iname, value);
-  return map_domain(k, map, at);
+  return map_domain(k, map, at, stays_in_order(k, *first) ? Proof::LeftOut : Proof::Made);
 }
 
 extern const Op start_at_zero_op;

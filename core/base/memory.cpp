@@ -71,6 +71,17 @@ void look(std::size_t bytes) {
   }
 }
 
+/// The same in a few instructions where there is nothing to look at.
+[[maybe_unused, gnu::always_inline]] inline void* take_at_once(std::size_t bytes) {
+  Meter& m = meter;
+  if (by_jemalloc() && bytes - 1 < kSmall) {
+    m.unseen -= static_cast<std::int64_t>(bytes);
+    if (void* p = std::malloc(bytes)) return p;
+    m.unseen += static_cast<std::int64_t>(bytes);
+  }
+  return take(bytes);
+}
+
 [[maybe_unused]] void give(void* p) noexcept {
   if (!by_jemalloc() && p) meter.counted -= static_cast<std::int64_t>(malloc_usable_size(p));
   std::free(p);
@@ -117,11 +128,12 @@ Limit::~Limit() {
 // All forms, so that none comes from another library, whose memory the rest would not know.
 using moonloop::memory::give;
 using moonloop::memory::take;
+using moonloop::memory::take_at_once;
 using moonloop::memory::take_or_null;
 using std::align_val_t, std::nothrow_t, std::size_t;
 
-MOONLOOP_WEAK void* operator new(size_t n) { return take(n); }
-MOONLOOP_WEAK void* operator new[](size_t n) { return take(n); }
+MOONLOOP_WEAK void* operator new(size_t n) { return take_at_once(n); }
+MOONLOOP_WEAK void* operator new[](size_t n) { return take_at_once(n); }
 MOONLOOP_WEAK void* operator new(size_t n, align_val_t a) { return take(n, size_t(a)); }
 MOONLOOP_WEAK void* operator new[](size_t n, align_val_t a) { return take(n, size_t(a)); }
 MOONLOOP_WEAK void* operator new(size_t n, const nothrow_t&) noexcept { return take_or_null(n); }

@@ -96,14 +96,17 @@ Expr stride_along(ProgramPoints& points, int point, const std::string& iname,
   return index_add(terms);
 }
 
-std::vector<StridedAccess> strided_accesses(const Kernel& k) {
+std::vector<StridedAccess> strided_accesses(const Kernel& k, const std::string& within) {
   std::vector<StridedAccess> out;
   const IslBudget budget(kPhaseOperations, fmt::format("accesses of kernel `{}`", k.name), k.at);
   const Kernel done = expand_all_rules(infer_shapes(infer_types(k)));
   std::set<std::string> seen;
+  std::set<std::string> out_of_it;
+  for (const InsnPtr& i : done.instructions)
+    if (!within.empty() && !all_inames(done, *i).contains(within)) out_of_it.insert(i->id);
   ProgramPoints points(done);
   points.for_each_use([&](const Use& use) {
-    if (!use.index || use.index->empty()) return;
+    if (!use.index || use.index->empty() || out_of_it.contains(use.insn->id)) return;
     StridedAccess one;
     one.instruction = use.insn->id;
     one.variable = *use.name;

@@ -39,8 +39,8 @@ struct StridedAccess {
   std::vector<std::string> inames;                    // around it, those of reductions too
   std::vector<std::pair<std::string, Expr>> strides;  // by iname, null: unknown; 0 is left out
 };
-/// All of them, in the order of evaluation; equal ones of an instruction once. Cost: a look at each
-/// subscript for each iname in it.
-std::vector<StridedAccess> strided_accesses(const Kernel& k);
+/// All of them, or those of instructions in the loop `within`, in the order of evaluation; equal
+/// ones of an instruction once. Cost: a look at each subscript for each iname in it.
+std::vector<StridedAccess> strided_accesses(const Kernel& k, const std::string& within = {});
 
 }  // namespace moonloop

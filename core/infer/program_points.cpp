@@ -4,6 +4,7 @@
 
 #include "core/model/domain.h"
 #include "core/model/external.h"
+#include "core/model/memo.h"
 
 namespace moonloop {
 
@@ -43,9 +44,7 @@ void ProgramPoints::visit_expr(const Expr& e, Frame& f,
   const auto children = [&] { for_each_child(e, [&](const Expr& c) { visit_expr(c, f, visit); }); };
   e.visit(overload{
       [](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {}, [](const BoolLit&) {},
-      [&](const Var& x) {
-        visit({insn_, &e, &x.name, nullptr, false, false, number(f)});
-      },
+      [&](const Var& x) { visit({insn_, &e, &x.name, nullptr, false, false, number(f)}); },
       [&](const Load& x) {
         visit({insn_, &e, &x.array, &x.index, x.linear, false, number(f)});
         children();
@@ -146,7 +145,9 @@ const Set& ProgramPoints::instances(int point) {
   for (const Expr& c : p.conditions) {
     auto holds = static_integers(c) ? to_condition(c, p.inames) : std::nullopt;
     if (holds) {
-      p.set = isl_set_intersect(p.set.take(), holds->take());
+      const std::string both = "points " + memo().name(p.set) + memo().name(*holds);
+      p.set =
+          memo().made(both, [&] { return Set(isl_set_intersect(p.set.copy(), holds->copy())); });
     } else {
       p.exact = false;
     }

@@ -388,7 +388,14 @@ class Reader {
 }  // namespace
 
 std::optional<PwAff> to_affine(const Expr& e, const std::vector<std::string>& dims) {
-  return Reader({e}, dims).value(e);
+  if (e.as<Var>() || e.as<IntLit>()) return Reader({e}, dims).value(e);
+  std::string key = to_string(e);
+  for (const std::string& d : dims) key += ";" + d;
+  auto& known = memo().values;
+  if (const auto it = known.find(key); it != known.end()) return it->second;
+  std::optional<PwAff> value = Reader({e}, dims).value(e);
+  if (value) known.emplace(std::move(key), *value);
+  return value;
 }
 
 std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& dims) {

@@ -71,7 +71,8 @@ void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
           questions.size() + covered.size() + held_.size() + distinct_.size() + maps.size() +
-          conditions.size() + ranges.size() + trips.size() + footprints.size() + held_maps_.size() <
+          conditions.size() + values.size() + ranges.size() + trips.size() + footprints.size() +
+          held_maps_.size() <
       kMost)
     return;
   texts.clear();
@@ -83,6 +84,7 @@ void Memo::limit() {
   orders.clear();
   maps.clear();
   conditions.clear();
+  values.clear();
   ranges.clear();
   trips.clear();
   made_maps_.clear();

@@ -34,6 +34,8 @@ class Memo {
   std::unordered_map<std::string, Map> maps;
   /// The points at which conditions hold, by their expressions.
   std::unordered_map<std::string, Set> conditions;
+  /// Integer expressions as functions of inames.
+  std::unordered_map<std::string, PwAff> values;
   std::unordered_map<std::string, std::shared_ptr<const Footprint>> footprints;
   /// The ranges of the values of inames by the plain bounds of their domains
   /// (core/model/mixed_radix.h).

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/graph.h"
+#include "core/model/memo.h"
 #include "core/order/legality.h"
 #include "core/sets/budget.h"
 
@@ -43,6 +44,12 @@ class InLoop : public Legality {
     return out;
   }
 
+  /// How many loops are around the loop at statement `s`.
+  std::size_t depth(int s) const {
+    const std::vector<std::string>& loops = present_->loops(s);
+    return std::size_t(std::find(loops.begin(), loops.end(), iname_) - loops.begin());
+  }
+
  private:
   bool is_settled(const Pair&) override { return true; }
 
@@ -65,12 +72,6 @@ class InLoop : public Legality {
     }
     look(open);
     if (p.x != p.y) look(turned(open));
-  }
-
-  /// How many loops are around the loop at statement `s`.
-  std::size_t depth(int s) const {
-    const std::vector<std::string>& loops = present_->loops(s);
-    return std::size_t(std::find(loops.begin(), loops.end(), iname_) - loops.begin());
   }
 
   std::string iname_;
@@ -174,8 +175,18 @@ class FinestDistribution : public InLoop {
       return;
     }
     const auto [it, fresh] = known_edges_.try_emplace(proof_key(p), true);
-    if (fresh) budget_.ask([&] { it->second = !yes(isl_map_is_empty(open_pairs(p).all.get())); });
+    if (fresh) it->second = is_open(p);
     if (it->second) after_[std::size_t(from)].insert(to);
+  }
+
+  /// Whether some instances have to keep their order, or that is not known.
+  bool is_open(const Pair& p) {
+    const std::optional<bool> none = plainly_none(p, depth(now(p.a)));
+    if (none && !memo().compares) return !*none;
+    bool open = true;
+    budget_.ask([&] { open = !yes(isl_map_is_empty(open_pairs(p).all.get())); });
+    ensure(!none || *none == !open, "what is seen of dependences without isl holds");
+    return open;
   }
 
   std::map<std::string, int> number_;

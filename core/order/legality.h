@@ -140,6 +140,11 @@ class Legality {
   /// Whether the constraints of the pair, without isl, show that it keeps its order. False says
   /// nothing.
   bool plainly_kept(const Pair& p) const;
+  /// Whether no two instances that must keep their order are in one iteration of the first `depth`
+  /// of the present loops, which both are in; nothing where that is not seen without isl.
+  std::optional<bool> plainly_none(const Pair& p, std::size_t depth) const;
+  struct LinearPairs;
+  std::optional<LinearPairs> linear_pairs(const Pair& p) const;
   /// The answer of nest_keeps where it is certain.
   std::optional<bool> nest_plainly_keeps(const Pair& p, const Exprs& values,
                                          const std::vector<std::string>& shared, std::size_t loops,

@@ -8,31 +8,42 @@
 /// as far as these are linear.
 namespace moonloop {
 
-bool Legality::plainly_kept(const Pair& p) const {
+/// Present instances that access one element, and how much later the second one is along each loop
+/// of the reference that counts.
+struct Legality::LinearPairs {
+  TwoInstances two;
+  std::vector<LinearForm> order;
+  std::array<TwoInstances::Names, 2> origins;  // the inames of the reference
+};
+
+std::optional<Legality::LinearPairs> Legality::linear_pairs(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const std::array<int, 2> before{p.a, p.b}, today{now(p.a), now(p.b)};
-  if (p.commutes || parts_of(p, was, p.a) || parts_of(p, is, today[0])) return false;
-  TwoInstances two;
+  if (p.commutes || parts_of(p, was, p.a) || parts_of(p, is, today[0])) return std::nullopt;
+  LinearPairs out;
+  TwoInstances& two = out.two;
   const auto fixed = [&](const std::string& name) {
     return !ref_->variables.has(name) && !is.kernel().find_temporary(name) &&
            !was.kernel().has_iname(name) && !is.kernel().has_iname(name);
   };
-  std::array<TwoInstances::Names, 2> origins;
+  auto& origins = out.origins;
   for (int side = 0; side < 2; ++side) {
-    if (!two.add(side, is.dims(today[side]), is.domain(today[side]).all)) return false;
+    const ApproximateSet points = is.domain(today[side]);
+    if (!two.add(side, is.dims(today[side]), points.all)) return std::nullopt;
+    two.exact = two.exact && points.exact;
     for (const std::string& d : was.dims(before[side])) {
       auto v = two.value(origin(before[side], d), two.values(side), fixed);
-      if (!v) return false;
+      if (!v) return std::nullopt;
       origins[side].emplace(d, std::move(*v));
     }
   }
   const auto later = [&](const std::string& name) {
     return weighted_sum(1, origins[1].at(name), -1, origins[0].at(name));
   };
-  std::vector<LinearForm> zero, order;
+  std::vector<LinearForm> zero;
   for (const std::string& i : p.equal) {
     auto d = later(i);
-    if (!d) return false;
+    if (!d) return std::nullopt;
     zero.push_back(std::move(*d));
   }
   const std::size_t common = was.common_loops(p.a, p.b);
@@ -41,23 +52,60 @@ bool Legality::plainly_kept(const Pair& p) const {
   for (const std::string& i : loops) {
     if (std::find(p.equal.begin(), p.equal.end(), i) != p.equal.end()) continue;
     auto d = later(i);
-    if (!d) return false;
-    order.push_back(std::move(*d));
+    if (!d) return std::nullopt;
+    out.order.push_back(std::move(*d));
   }
+  for (const LinearForm& f : zero) two.proof.zero(f);
+  if (p.x) two.meet(*p.x, origins[0], *p.y, origins[1], ref_->variables, fixed);
+  return out;
+}
+
+bool Legality::plainly_kept(const Pair& p) const {
+  std::optional<LinearPairs> pairs = linear_pairs(p);
+  if (!pairs) return false;
+  TwoInstances& two = pairs->two;
+  const RunOrder& is = *present_;
+  const int a = now(p.a), b = now(p.b);
   std::vector<LoopLag> distances;
-  const std::size_t shared = is.common_loops(today[0], today[1]);
-  for (std::size_t i = 0; i < shared; ++i) {
-    const std::string& name = is.loops(today[0])[i];
+  for (std::size_t i = 0; i < is.common_loops(a, b); ++i) {
+    const std::string& name = is.loops(a)[i];
     auto d = weighted_sum(1, two.values(1).at(name), -1, two.values(0).at(name));
     if (!d) return false;
     distances.push_back({std::move(*d), !is_parallel(is.kernel().tag(name)) || is.trusts(name)});
   }
-  for (const LinearForm& f : zero) two.proof.zero(f);
-  if (p.x) two.meet(*p.x, origins[0], *p.y, origins[1], ref_->variables, fixed);
   two.take_in();
-  return keeps_order(std::move(two.proof), order, was.first(p.a, p.b), distances,
-                     is.first(today[0], today[1]))
+  return keeps_order(std::move(two.proof), pairs->order, ref_->order.first(p.a, p.b), distances,
+                     is.first(a, b))
       .value_or(false);
+}
+
+std::optional<bool> Legality::plainly_none(const Pair& p, std::size_t depth) const {
+  std::optional<LinearPairs> pairs = linear_pairs(p);
+  if (!pairs) return std::nullopt;
+  TwoInstances& two = pairs->two;
+  for (std::size_t i = 0; i < depth; ++i) {
+    const std::string& name = present_->loops(now(p.a))[i];
+    const auto d = weighted_sum(1, two.values(1).at(name), -1, two.values(0).at(name));
+    if (!d) return std::nullopt;
+    two.proof.zero(*d);
+  }
+  const RunOrder& was = ref_->order;
+  for (int side = 0; side < 2; ++side) {  // and instances of the reference
+    const int s = side == 0 ? p.a : p.b;
+    const ApproximateSet points = was.domain(s);
+    if (!two.add(2 + side, was.dims(s), points.all)) return std::nullopt;
+    two.exact = two.exact && points.exact;
+    for (const std::string& d : was.dims(s)) {
+      const auto apart =
+          weighted_sum(1, two.values(2 + side).at(d), -1, pairs->origins[side].at(d));
+      if (!apart) return std::nullopt;
+      two.proof.zero(*apart);
+    }
+  }
+  two.take_in();
+  const std::optional<bool> none =
+      keeps_order(std::move(two.proof), pairs->order, ref_->order.first(p.a, p.b), {}, false);
+  return two.exact || none == true ? none : std::nullopt;
 }
 
 std::optional<bool> Legality::nest_plainly_keeps(

@@ -89,6 +89,19 @@ class DataDependent {
  private:
   /// Adds to `out` where `e`, which is evaluated at `when`, reads.
   void add_reading(const Expr& e, const Access& read, int s, const Set& when, Set& out) const {
+    if (is_read(e, read)) out = isl_set_union(out.take(), when.copy());
+    const auto* choice = e.as<Select>();
+    const bool first = choice && has_read(choice->yes, read);
+    const bool second = choice && has_read(choice->no, read);
+    const std::optional<Set> holds = first || second ? condition(choice->cond, s, s) : std::nullopt;
+    if (!holds)
+      return for_each_child(e, [&](const Expr& x) { add_reading(x, read, s, when, out); });
+    add_reading(choice->cond, read, s, when, out);
+    if (first)
+      add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
+    if (second) add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+  }
+  static bool is_read(const Expr& e, const Access& read) {
     const auto* v = e.as<Var>();
     const auto* l = e.as<Load>();
     const auto same = [&](const Exprs& index) {
@@ -96,16 +109,13 @@ class DataDependent {
              std::equal(index.begin(), index.end(), read.index.begin(), read.index.end(),
                         [](const Expr& x, const Expr& y) { return equal(x, y); });
     };
-    if ((v && v->name == read.variable) ||
-        (l && l->array == read.variable && same(subscripts_of(*l))))
-      out = isl_set_union(out.take(), when.copy());
-    const auto* choice = e.as<Select>();
-    const std::optional<Set> holds = choice ? condition(choice->cond, s, s) : std::nullopt;
-    if (!holds)
-      return for_each_child(e, [&](const Expr& x) { add_reading(x, read, s, when, out); });
-    add_reading(choice->cond, read, s, when, out);
-    add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
-    add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+    return (v && v->name == read.variable) ||
+           (l && l->array == read.variable && same(subscripts_of(*l)));
+  }
+  static bool has_read(const Expr& e, const Access& read) {
+    bool found = false;
+    walk(e, [&](const Expr& x) { return !(found = found || is_read(x, read)); });
+    return found;
   }
 
   /// All of which hold where `s` runs; none is a conjunction.

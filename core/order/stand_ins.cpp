@@ -61,7 +61,51 @@ struct Placed {
   Map relation;    // { dims of now -> dims of served }
   mutable bool has_rows = false;
   mutable std::optional<std::vector<LinearRows>> rows;  // of its parts, if they are linear
+  mutable std::vector<LinearRows> around;  // one that has the points of several parts, and others
 };
+
+using Bounds = std::map<std::vector<std::pair<std::size_t, std::int64_t>>, std::int64_t>;
+
+/// By terms, the least constant with which their sum is not negative; without quotients.
+Bounds bounds_of(const LinearRows& rows) {
+  Bounds out;
+  const std::size_t known = rows.dims + rows.params.size();
+  const auto add = [&](LinearForm f, std::int64_t sign) {
+    for (auto& [v, c] : f.terms) {
+      if (v >= known) return;
+      c *= sign;
+    }
+    const auto [it, fresh] = out.try_emplace(std::move(f.terms), sign * f.constant);
+    if (!fresh) it->second = std::min(it->second, sign * f.constant);
+  };
+  for (const LinearForm& f : rows.zero) add(f, 1), add(f, -1);
+  for (const LinearForm& f : rows.not_negative) add(f, 1);
+  return out;
+}
+
+/// The constraints that all parts have, each with the constant that excludes least: the parts of a
+/// stencil differ in constants alone.
+LinearRows around(const std::vector<LinearRows>& parts) {
+  Bounds all = bounds_of(parts.front());
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Bounds more = bounds_of(parts[i]);
+    std::erase_if(all, [&](const auto& bound) { return !more.count(bound.first); });
+    for (auto& [terms, constant] : all) constant = std::max(constant, more.at(terms));
+  }
+  LinearRows out;
+  out.dims = parts.front().dims;
+  out.params = parts.front().params;
+  for (const auto& [terms, constant] : all) {
+    auto opposite = terms;
+    for (auto& [v, c] : opposite) c = -c;
+    const auto it = all.find(opposite);
+    if (it == all.end() || it->second != -constant)
+      out.not_negative.push_back({terms, constant});
+    else if (terms < opposite)
+      out.zero.push_back({terms, constant});
+  }
+  return out;
+}
 
 class StandInCheck {
  public:
@@ -200,7 +244,13 @@ class StandInCheck {
     return out;
   }
   const std::optional<std::vector<LinearRows>>& parts(const Placed& p) const {
-    if (!std::exchange(p.has_rows, true)) p.rows = rows_of(isl_map_wrap(p.relation.copy()));
+    if (std::exchange(p.has_rows, true)) return p.rows;
+    p.rows = rows_of(isl_map_wrap(p.relation.copy()));
+    const auto alike = [&](const LinearRows& part) {
+      return part.params == p.rows->front().params;  // so their forms number the same
+    };
+    if (p.rows && p.rows->size() > 1 && std::all_of(p.rows->begin(), p.rows->end(), alike))
+      p.around.push_back(around(*p.rows));
     return p.rows;
   }
   /// Where an access of a statement is made, in parts; one without constraints where that is not
@@ -267,8 +317,14 @@ class StandInCheck {
                            const Access& other) const {
     if (!parts(p)) return false;
     const std::vector<LinearRows> in = made(a, p.now);
+    return (!p.around.empty() && others_kept_in(p.around, in, p, a, now, w, other)) ||
+           others_kept_in(*parts(p), in, p, a, now, w, other);
+  }
+  /// The same of these parts, where `p` makes its access in one of `in`.
+  bool others_kept_in(const std::vector<LinearRows>& parts, const std::vector<LinearRows>& in,
+                      const Placed& p, const Access& a, int now, int w, const Access& other) const {
     for (const bool other_first : {true, false})
-      for (const LinearRows& part : *parts(p))
+      for (const LinearRows& part : parts)
         for (const LinearRows& where : in) {
           const Side of = kOfB, same = kOfA;
           const Side mine = other_first ? kB : kA, its = other_first ? kA : kB;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/model/conditions.h"
 #include "core/model/domain.h"
@@ -357,6 +358,7 @@ Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
                          const std::string& what) {
   Footprint f;
   f.names = names;
+  f.outer = outer;
   f.context = all_to_params(domain_of(k, outer));
   for (const Map& access : accesses) {
     Set range = range_over(access, names, outer);
@@ -388,29 +390,77 @@ Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
 /// The most that one may cost. Operations on the many quotients of pieces of pieces are slow ones.
 constexpr unsigned long kFootprintOperations = kStepOperations / 5;
 
-/// find_footprint(), once for the same relations under the same loops, whatever the names of axes.
+/// What decides about a footprint but for the names of axes and outer inames, as a text; nothing
+/// where such a name is a parameter.
+std::optional<std::string> shape_of(const std::vector<Map>& accesses, const Set& domain,
+                                    const std::vector<std::string>& outer) {
+  const auto place = [&](const char* name) {
+    return std::find(outer.begin(), outer.end(), name) - outer.begin();
+  };
+  std::string out = fmt::format("shapes {}", memo().shape(domain));
+  for (const Map& m : accesses) {
+    out += fmt::format(";{}", memo().shape(m));
+    for (int i = 0; i < count(isl_map_dim(m.get(), isl_dim_in)); ++i)
+      out += fmt::format(",{}", place(isl_map_get_dim_name(m.get(), isl_dim_in, unsigned(i))));
+    for (int p = 0; p < count(isl_map_dim(m.get(), isl_dim_param)); ++p)
+      if (place(isl_map_get_dim_name(m.get(), isl_dim_param, unsigned(p))) < std::ssize(outer))
+        return std::nullopt;
+  }
+  for (const std::string& p : param_names(domain))
+    if (place(p.c_str()) < std::ssize(outer)) return std::nullopt;
+  return out;
+}
+
+/// The same with other names.
+Footprint renamed(Footprint f, const std::vector<std::string>& names,
+                  const std::vector<std::string>& outer) {
+  std::map<std::string, std::string> now;
+  for (std::size_t i = 0; i < outer.size(); ++i)
+    if (outer[i] != f.outer[i]) now.emplace(f.outer[i], outer[i]);
+  for (Set* s : {&f.points, &f.own, &f.context}) {
+    const std::vector<std::string> params = param_names(*s);
+    for (std::size_t p = 0; p < params.size(); ++p)
+      if (const auto it = now.find(params[p]); it != now.end())
+        *s = isl_set_set_dim_name(s->take(), isl_dim_param, unsigned(p), it->second.c_str());
+  }
+  for (Set* s : {&f.points, &f.own})
+    for (std::size_t d = 0; d < names.size(); ++d)
+      *s = isl_set_set_dim_name(s->take(), isl_dim_set, unsigned(d), names[d].c_str());
+  for (FootprintAxis& axis : f.axes) {
+    axis.base = rename(axis.base, now);
+    if (axis.extent) axis.extent = rename(axis.extent, now);
+  }
+  f.names = names;
+  f.outer = outer;
+  return f;
+}
+
+/// find_footprint(), once for the same relations under the same loops, whatever the names of axes
+/// and of outer inames.
 Footprint known_footprint(const Kernel& k, const std::vector<Map>& accesses,
                           const std::vector<std::string>& names,
                           const std::vector<std::string>& outer, const Span& at,
                           const std::string& what) {
   Memo& all = memo();
-  if (!std::all_of(accesses.begin(), accesses.end(), [&](const Map& m) { return all.holds(m); }))
-    return find_footprint(k, accesses, names, outer, at, what);
-  std::string key = fmt::format("{};", fmt::join(outer, ",")) + all.name(domain_of(k, outer));
-  for (const Map& m : accesses) key += all.name(m);
-  const std::string own_key = key + fmt::format("{}", fmt::join(names, ","));
-  if (const auto it = all.footprints.find(own_key); it != all.footprints.end()) return *it->second;
+  const Set domain = domain_of(k, outer);
+  std::string own_key;
+  if (std::all_of(accesses.begin(), accesses.end(), [&](const Map& m) { return all.holds(m); })) {
+    own_key =
+        fmt::format("{};{};", fmt::join(names, ","), fmt::join(outer, ",")) + all.name(domain);
+    for (const Map& m : accesses) own_key += all.name(m);
+    if (const auto it = all.footprints.find(own_key); it != all.footprints.end())
+      return *it->second;
+  }
+  const std::optional<std::string> shape = shape_of(accesses, domain, outer);
   Footprint f;
-  if (const auto it = all.footprints.find(key); it != all.footprints.end()) {
-    f = *it->second;
-    f.names = names;
-    for (Set* s : {&f.points, &f.own})
-      for (std::size_t d = 0; d < names.size(); ++d)
-        *s = isl_set_set_dim_name(s->take(), isl_dim_set, unsigned(d), names[d].c_str());
+  if (const auto it = shape ? all.footprints.find(*shape) : all.footprints.end();
+      it != all.footprints.end()) {
+    f = renamed(*it->second, names, outer);
   } else {
     f = find_footprint(k, accesses, names, outer, at, what);
-    all.footprints.emplace(std::move(key), std::make_shared<const Footprint>(f));
+    if (shape) all.footprints.emplace(*shape, std::make_shared<const Footprint>(f));
   }
+  if (own_key.empty()) return f;
   for (const Set* s : {&f.points, &f.context, &f.own}) all.name(*s);
   all.footprints.emplace(own_key, std::make_shared<const Footprint>(f));
   return f;

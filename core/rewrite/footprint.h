@@ -59,6 +59,7 @@ struct FootprintAxis {
 
 struct Footprint {
   std::vector<std::string> names;  // of the axes
+  std::vector<std::string> outer;  // inames
   Set points;                      // { [names] }; outer inames and kernel parameters are parameters
   Set context;                     // parameter set: the outer inames' domain and the assumptions
   Set own;                         // the points without_context()

@@ -10,25 +10,27 @@ namespace {
 
 struct BeyondWord {};
 
-std::int64_t multiply(std::int64_t a, std::int64_t b) {
+// Called for each coefficient: inline at any level of optimization.
+[[gnu::always_inline]] inline std::int64_t multiply(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) throw BeyondWord{};
   return out;
 }
-std::int64_t add_up(std::int64_t a, std::int64_t b) {
+[[gnu::always_inline]] inline std::int64_t add_up(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (__builtin_add_overflow(a, b, &out)) throw BeyondWord{};
   return out;
 }
-std::int64_t weighted(std::int64_t x, std::int64_t a, std::int64_t y, std::int64_t b) {
+[[gnu::always_inline]] inline std::int64_t weighted(std::int64_t x, std::int64_t a, std::int64_t y,
+                                                    std::int64_t b) {
   return add_up(multiply(x, a), multiply(y, b));
 }
 
 constexpr std::size_t kSlacks = std::size_t{1} << 32;  // the name of the first slack
 
-/// The greatest divisor of all, `common` among them.
-std::int64_t divisor_of(const std::vector<std::int64_t>& all, std::int64_t common) {
-  for (std::size_t i = 0; i < all.size() && common != 1; ++i)
+/// The greatest divisor of all `n`, `common` among them.
+std::int64_t divisor_of(const std::int64_t* all, std::size_t n, std::int64_t common) {
+  for (std::size_t i = 0; i < n && common != 1; ++i)
     if (all[i] != 0) common = std::gcd(common, all[i]);
   return common;
 }
@@ -52,142 +54,170 @@ LinearProof::LinearProof(std::size_t variables) {
 }
 
 std::size_t LinearProof::add_variable() {
-  variables_.push_back({false, free_.size()});
-  free_.push_back(true);
-  dead_.push_back(false);
-  names_of_columns_.push_back(variables_.size() - 1);
-  for (Line& l : lines_) l.coefficients.push_back(0);
+  variables_.push_back({false, columns_.size()});
+  columns_.push_back({variables_.size() - 1, true});
+  if (columns_.size() > stride_) {
+    const std::size_t wider = stride_ + 8;
+    Growing<std::int64_t> cells(lines_.size() * wider, 0);
+    for (std::size_t l = 0; l < lines_.size(); ++l)
+      std::copy_n(row(l), stride_, cells.data() + l * wider);
+    cells_ = std::move(cells);
+    stride_ = wider;
+  }
+  for (std::size_t l = 0; l < lines_.size(); ++l) row(l)[columns_.size() - 1] = 0;
   return variables_.size() - 1;
 }
 
-LinearProof::Line LinearProof::line_of(const LinearForm& f) {
+/// Its coefficients become the row after all others, where they stay if the line is added next.
+LinearProof::Line LinearProof::begin_line(const LinearForm& f) {
   Line out;
-  out.coefficients.assign(free_.size(), 0);
   for (const auto& [v, c] : f.terms)
     if (variables_[v].in_line)
       out.divisor = std::lcm(out.divisor, lines_[variables_[v].at].divisor);
   if (out.divisor > INT32_MAX) throw BeyondWord{};
+  cells_.resize(lines_.size() * stride_);
+  cells_.resize((lines_.size() + 1) * stride_, 0);
+  std::int64_t* const coefficients = row(lines_.size());
   out.constant = multiply(out.divisor, f.constant);
   for (const auto& [v, c] : f.terms) {
     const Place& p = variables_[v];
     if (!p.in_line) {
-      if (!dead_[p.at])
-        out.coefficients[p.at] = add_up(out.coefficients[p.at], multiply(out.divisor, c));
+      coefficients[p.at] = add_up(coefficients[p.at], multiply(out.divisor, c));
       continue;
     }
     const Line& l = lines_[p.at];
     const std::int64_t factor = multiply(out.divisor / l.divisor, c);
     out.constant = add_up(out.constant, multiply(factor, l.constant));
-    for (std::size_t i = 0; i < l.coefficients.size(); ++i)
-      if (l.coefficients[i] != 0)
-        out.coefficients[i] = add_up(out.coefficients[i], multiply(factor, l.coefficients[i]));
+    const std::int64_t* const its = row(p.at);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (its[i] != 0) coefficients[i] = add_up(coefficients[i], multiply(factor, its[i]));
   }
   return out;
 }
 
-/// Makes the line, which is not negative, one whose divisor is 1; false: it is a constant.
+/// Makes the line that was begun, which is not negative, one whose divisor is 1; false: it is a
+/// constant.
 bool LinearProof::tighten(Line& line) {
-  const std::int64_t common = divisor_of(line.coefficients, 0);
+  std::int64_t* const coefficients = row(lines_.size());
+  const std::int64_t common = divisor_of(coefficients, columns_.size(), 0);
   if (common == 0) {
     if (line.constant < 0) impossible_ = true;
     return false;
   }
   line.divisor = 1;
+  if (common == 1) return true;
   line.constant = floor_div(line.constant, common);
-  if (common != 1)
-    for (std::int64_t& c : line.coefficients) c /= common;
+  for (std::size_t i = 0; i < columns_.size(); ++i) coefficients[i] /= common;
   return true;
 }
 
 void LinearProof::add_line(Line line) {
   line.is_slack = true;
-  lines_.push_back(std::move(line));
-  names_of_lines_.push_back(kSlacks + slacks_++);
+  line.name = kSlacks + slacks_++;
+  lines_.push_back(line);
 }
 
 void LinearProof::not_negative(const LinearForm& f) {
   if (impossible_ || lost_) return;
   try {
-    Line line = line_of(f);
-    if (tighten(line)) add_line(std::move(line));
+    Line line = begin_line(f);
+    if (tighten(line)) add_line(line);
   } catch (const BeyondWord&) { lost_ = true; }
 }
 
 void LinearProof::zero(const LinearForm& f) {
   if (impossible_ || lost_) return;
   try {
-    Line line = line_of(f);
-    const std::int64_t common = divisor_of(line.coefficients, 0);
+    Line line = begin_line(f);
+    std::int64_t* const coefficients = row(lines_.size());
+    const std::int64_t common = divisor_of(coefficients, columns_.size(), 0);
     if (common == 0 ? line.constant != 0 : line.constant % common != 0) impossible_ = true;
     if (common == 0 || impossible_) return;
     line.divisor = 1;
     line.constant /= common;
     std::optional<std::size_t> column;
-    for (std::size_t i = 0; i < free_.size(); ++i) {
-      std::int64_t& c = line.coefficients[i];
-      c /= common;
-      if (c == 0 || !free_[i]) continue;
-      if (!column || std::abs(c) < std::abs(line.coefficients[*column])) column = i;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      std::int64_t& c = coefficients[i];
+      if (c == 0) continue;
+      if (common != 1) c /= common;
+      if (columns_[i].free && (!column || std::abs(c) < std::abs(coefficients[*column])))
+        column = i;
     }
     if (column) {
       // Its slack, which is always 0, changes places with a variable of any sign.
-      add_line(std::move(line));
+      add_line(line);
       pivot(lines_.size() - 1, *column);
-      dead_[*column] = true;
-      for (Line& l : lines_) l.coefficients[*column] = 0;
+      drop_column(*column);
       return;
     }
     Line negative = line;
     negative.constant = multiply(-1, negative.constant);
-    for (std::int64_t& c : negative.coefficients) c = multiply(-1, c);
-    add_line(std::move(line));
-    add_line(std::move(negative));
+    add_line(line);
+    cells_.resize((lines_.size() + 1) * stride_);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      row(lines_.size())[i] = multiply(-1, row(lines_.size() - 1)[i]);
+    add_line(negative);
   } catch (const BeyondWord&) { lost_ = true; }
 }
 
 /// The variable of the line, of which the column is a part, becomes a column in its place.
 void LinearProof::pivot(std::size_t line, std::size_t column) {
   Line& own = lines_[line];
+  std::int64_t* const ours = row(line);
+  const std::size_t n = columns_.size();
   // a*column = divisor*variable - constant - others; with a > 0 the new line has divisor a.
-  const std::int64_t a = own.coefficients[column], sign = a > 0 ? -1 : 1;
-  own.coefficients[column] = multiply(-1, own.divisor);
-  for (std::int64_t& c : own.coefficients) c = multiply(sign, c);
+  const std::int64_t a = ours[column], sign = a > 0 ? -1 : 1;
+  ours[column] = multiply(-1, own.divisor);
+  for (std::size_t i = 0; i < n; ++i) ours[i] = multiply(sign, ours[i]);
   own.constant = multiply(sign, own.constant);
   own.divisor = a > 0 ? a : multiply(-1, a);
-  const std::int64_t common = divisor_of(own.coefficients, std::gcd(own.divisor, own.constant));
-  if (common > 1) {
-    own.divisor /= common, own.constant /= common;
-    for (std::int64_t& c : own.coefficients) c /= common;
+  if (own.divisor != 1) {
+    const std::int64_t common = divisor_of(ours, n, std::gcd(own.divisor, own.constant));
+    if (common > 1) {
+      own.divisor /= common, own.constant /= common;
+      for (std::size_t i = 0; i < n; ++i) ours[i] /= common;
+    }
   }
   for (std::size_t i = 0; i < lines_.size(); ++i) {
-    Line& l = lines_[i];
-    const std::int64_t factor = l.coefficients[column];
+    std::int64_t* const its = row(i);
+    const std::int64_t factor = its[column];
     if (i == line || factor == 0) continue;
+    Line& l = lines_[i];
     // l.divisor*x = constant + others + factor*column
-    l.coefficients[column] = 0;
-    const std::int64_t shared = std::gcd(own.divisor, factor);
+    its[column] = 0;
+    const std::int64_t shared = own.divisor == 1 ? 1 : std::gcd(own.divisor, factor);
     const std::int64_t x = own.divisor / shared, y = factor / shared;
-    l.divisor = multiply(l.divisor, x);
     l.constant = weighted(x, l.constant, y, own.constant);
-    for (std::size_t j = 0; j < l.coefficients.size(); ++j) {
-      const std::int64_t more = own.coefficients[j];
-      std::int64_t& c = l.coefficients[j];
-      if (x == 1 ? more != 0 : (c != 0 || more != 0)) c = weighted(x, c, y, more);
+    if (x == 1) {
+      for (std::size_t j = 0; j < n; ++j)
+        if (ours[j] != 0) its[j] = add_up(its[j], multiply(y, ours[j]));
+    } else {
+      l.divisor = multiply(l.divisor, x);
+      for (std::size_t j = 0; j < n; ++j) its[j] = weighted(x, its[j], y, ours[j]);
     }
-    const std::int64_t both = divisor_of(l.coefficients, std::gcd(l.divisor, l.constant));
+    if (l.divisor == 1) continue;
+    const std::int64_t both = divisor_of(its, n, std::gcd(l.divisor, l.constant));
     if (both > 1) {
       l.divisor /= both, l.constant /= both;
-      for (std::int64_t& c : l.coefficients) c /= both;
+      for (std::size_t j = 0; j < n; ++j) its[j] /= both;
     }
   }
-  std::swap(names_of_lines_[line], names_of_columns_[column]);
-  const bool was_free = free_[column];
-  free_[column] = !own.is_slack;
+  std::swap(own.name, columns_[column].name);
+  const bool was_free = columns_[column].free;
+  columns_[column].free = !own.is_slack;
   own.is_slack = !was_free;
-  for (const bool in_line : {true, false}) {
-    const std::size_t name = in_line ? names_of_lines_[line] : names_of_columns_[column];
-    if (name < variables_.size()) variables_[name] = {in_line, in_line ? line : column};
-  }
+  if (own.name < variables_.size()) variables_[own.name] = {true, line};
+  if (columns_[column].name < variables_.size())
+    variables_[columns_[column].name] = {false, column};
+}
+
+/// What the column stands for, a slack, is always 0.
+void LinearProof::drop_column(std::size_t column) {
+  for (std::size_t i = 0; i < lines_.size(); ++i)
+    std::copy(row(i) + column + 1, row(i) + columns_.size(), row(i) + column);
+  columns_.erase(columns_.begin() + std::ptrdiff_t(column));
+  for (std::size_t i = column; i < columns_.size(); ++i)
+    if (columns_[i].name < variables_.size()) variables_[columns_[i].name].at = i;
 }
 
 /// The line of a slack that is negative; of several, that with the least number.
@@ -195,7 +225,7 @@ std::optional<std::size_t> LinearProof::violated() const {
   std::optional<std::size_t> out;
   for (std::size_t i = 0; i < lines_.size(); ++i)
     if (lines_[i].is_slack && lines_[i].constant < 0 &&
-        (!out || names_of_lines_[i] < names_of_lines_[*out]))
+        (!out || lines_[i].name < lines_[*out].name))
       out = i;
   return out;
 }
@@ -211,15 +241,14 @@ bool LinearProof::impossible() {
         return false;
       }
       std::optional<std::size_t> column;
-      const std::vector<std::int64_t>& all = lines_[*line].coefficients;
-      for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::int64_t* const all = row(*line);
+      for (std::size_t i = 0; i < columns_.size(); ++i) {
         if (all[i] == 0) continue;
-        if (free_[i]) {
+        if (columns_[i].free) {
           column = i;
           break;
         }
-        if (all[i] > 0 && (!column || names_of_columns_[i] < names_of_columns_[*column]))
-          column = i;
+        if (all[i] > 0 && (!column || columns_[i].name < columns_[*column].name)) column = i;
       }
       if (!column) {
         impossible_ = true;
@@ -241,8 +270,8 @@ std::optional<bool> LinearProof::any(int& corners) {
   if (lost_ || corners-- <= 0) return std::nullopt;
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const Line& l = lines_[i];
-    if (l.constant % l.divisor == 0 || names_of_lines_[i] >= kSlacks) continue;
-    const std::size_t variable = names_of_lines_[i];  // not an integer: at least, or at most
+    if (l.divisor == 1 || l.constant % l.divisor == 0 || l.name >= kSlacks) continue;
+    const std::size_t variable = l.name;  // not an integer: at least, or at most
     const std::int64_t below = floor_div(l.constant, l.divisor);
     LinearProof more = *this, less = *this;
     more.not_negative({{{variable, 1}}, -below - 1});

@@ -53,26 +53,49 @@ class LinearProof {
   /// `divisor * the variable == constant + coefficients * columns`.
   struct Line {
     std::int64_t divisor = 1, constant = 0;
-    std::vector<std::int64_t> coefficients;
+    std::size_t name = 0;  // the number of its variable or slack
     bool is_slack = false;
+  };
+  struct Column {
+    std::size_t name = 0;
+    bool free = false;  // of any sign
   };
   struct Place {
     bool in_line = false;
     std::size_t at = 0;
   };
 
-  Line line_of(const LinearForm& f);
+  std::int64_t* row(std::size_t line) { return cells_.data() + line * stride_; }
+  const std::int64_t* row(std::size_t line) const { return cells_.data() + line * stride_; }
+  Line begin_line(const LinearForm& f);
   bool tighten(Line& line);
   void add_line(Line line);
   void pivot(std::size_t line, std::size_t column);
+  void drop_column(std::size_t column);
   std::optional<std::size_t> violated() const;
   std::optional<bool> any(int& corners);
 
-  std::vector<Line> lines_;
-  std::vector<Place> variables_;                                // those of the constraints
-  std::vector<std::size_t> names_of_lines_, names_of_columns_;  // numbers of variables and slacks
-  std::vector<bool> free_;                                      // by column: of any sign
-  std::vector<bool> dead_;                                      // by column: always 0
+  /// A copy has room for what a question adds.
+  template <class T>
+  struct Growing : std::vector<T> {
+    using std::vector<T>::vector;
+    Growing() = default;
+    Growing(const Growing& o) : std::vector<T>() {
+      this->reserve(o.size() + o.size() / 4 + 4);
+      this->insert(this->end(), o.begin(), o.end());
+    }
+    Growing(Growing&&) noexcept = default;
+    Growing& operator=(const Growing&) = default;
+    Growing& operator=(Growing&&) noexcept = default;
+    ~Growing() = default;
+  };
+
+  // A copy takes four blocks of memory, however many lines there are.
+  Growing<Line> lines_;
+  Growing<std::int64_t> cells_;  // coefficients by line, and of one that is being made
+  std::vector<Column> columns_;
+  std::vector<Place> variables_;  // those of the constraints
+  std::size_t stride_ = 0;        // cells of a line, of which the columns are the first ones
   std::size_t slacks_ = 0;
   bool impossible_ = false, lost_ = false;  // lost: numbers or pivots beyond what is tried
 };

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 
 // isl computes with GMP's integers, nearly all of which fit into a machine word. What isl calls
 // most is answered here for such operands and results, if the result has room for a word; GMP
@@ -45,6 +46,37 @@ bool add_product(mpz_ptr r, mpz_srcptr a, mpz_srcptr b, int sign) {
   return put(r, value(r) + sign * SignedWide(value(a)) * value(b));
 }
 
+// Blocks of one word that numbers gave back, for the next ones: isl makes and drops a million
+// numbers in a second. What allocated them frees them.
+struct Words {
+  static constexpr unsigned kMost = 1 << 15;
+  void* first = nullptr;  // each holds the address of the next one
+  unsigned count = 0;
+  bool begun = false, ended = false;
+};
+constinit thread_local Words words;
+
+/// Gives the blocks back when the thread ends.
+struct WordsEnd {
+  WordsEnd() = default;
+  WordsEnd(const WordsEnd&) = delete;
+  WordsEnd& operator=(const WordsEnd&) = delete;
+  ~WordsEnd() {
+    void (*give)(void*, std::size_t) = nullptr;
+    mp_get_memory_functions(nullptr, nullptr, &give);
+    words.ended = true;
+    while (void* p = words.first) {
+      std::memcpy(&words.first, p, sizeof words.first);
+      give(p, sizeof(mp_limb_t));
+    }
+  }
+};
+
+void begin_words() {
+  static thread_local WordsEnd end;
+  words.begun = true;
+}
+
 int compare(std::uint64_t a, std::uint64_t b) { return a < b ? -1 : a > b; }
 
 /// Zero and a number have that number in common.
@@ -70,6 +102,8 @@ std::uint64_t common_divisor(std::uint64_t x, std::uint64_t y) {
 extern "C" {
 // NOLINTBEGIN: the linker's names
 void __real___gmpz_add(mpz_ptr, mpz_srcptr, mpz_srcptr);
+void __real___gmpz_clear(mpz_ptr);
+void* __real___gmpz_realloc(mpz_ptr, mp_size_t);
 void __real___gmpz_addmul(mpz_ptr, mpz_srcptr, mpz_srcptr);
 int __real___gmpz_cmp(mpz_srcptr, mpz_srcptr);
 int __real___gmpz_cmpabs(mpz_srcptr, mpz_srcptr);
@@ -78,7 +112,6 @@ void __real___gmpz_fdiv_q(mpz_ptr, mpz_srcptr, mpz_srcptr);
 void __real___gmpz_gcd(mpz_ptr, mpz_srcptr, mpz_srcptr);
 void __real___gmpz_mul(mpz_ptr, mpz_srcptr, mpz_srcptr);
 void __real___gmpz_set(mpz_ptr, mpz_srcptr);
-void __real___gmpz_set_si(mpz_ptr, long);
 void __real___gmpz_sub(mpz_ptr, mpz_srcptr, mpz_srcptr);
 void __real___gmpz_submul(mpz_ptr, mpz_srcptr, mpz_srcptr);
 void __real_isl_seq_gcd(mpz_t*, unsigned, mpz_t*);
@@ -93,6 +126,26 @@ void __wrap___gmpz_add(mpz_ptr r, mpz_srcptr a, mpz_srcptr b) {
 
 void __wrap___gmpz_addmul(mpz_ptr r, mpz_srcptr a, mpz_srcptr b) {
   if (!add_product(r, a, b, 1)) __real___gmpz_addmul(r, a, b);
+}
+
+void __wrap___gmpz_clear(mpz_ptr r) {
+  Words& w = words;
+  if (r->_mp_alloc == 0) return;
+  if (r->_mp_alloc != 1 || w.count >= Words::kMost || w.ended) return __real___gmpz_clear(r);
+  if (!w.begun) begin_words();
+  std::memcpy(r->_mp_d, &w.first, sizeof w.first);
+  w.first = r->_mp_d;
+  ++w.count;
+}
+
+void* __wrap___gmpz_realloc(mpz_ptr r, mp_size_t limbs) {
+  Words& w = words;
+  if (r->_mp_alloc != 0 || limbs > 1 || !w.first) return __real___gmpz_realloc(r, limbs);
+  r->_mp_d = static_cast<mp_ptr>(w.first);
+  r->_mp_alloc = 1;
+  std::memcpy(&w.first, r->_mp_d, sizeof w.first);
+  --w.count;
+  return r->_mp_d;
 }
 
 int __wrap___gmpz_cmp(mpz_srcptr a, mpz_srcptr b) {
@@ -153,8 +206,11 @@ void __wrap___gmpz_set(mpz_ptr r, mpz_srcptr a) {
     r->_mp_size = 0;
     return;
   }
-  if (has_word(r) && is_small(a)) {
-    put(r, a->_mp_d[0], a->_mp_size);
+  if (is_small(a)) {
+    const std::uint64_t word = a->_mp_d[0];
+    const int sign = a->_mp_size;
+    if (!has_word(r)) __wrap___gmpz_realloc(r, 1);
+    put(r, word, sign);
     return;
   }
   __real___gmpz_set(r, a);
@@ -165,11 +221,8 @@ void __wrap___gmpz_set_si(mpz_ptr r, long v) {
     r->_mp_size = 0;
     return;
   }
-  if (has_word(r)) {
-    put(r, SignedWide(v));
-    return;
-  }
-  __real___gmpz_set_si(r, v);
+  if (!has_word(r)) __wrap___gmpz_realloc(r, 1);
+  put(r, SignedWide(v));
 }
 
 void __wrap___gmpz_sub(mpz_ptr r, mpz_srcptr a, mpz_srcptr b) {

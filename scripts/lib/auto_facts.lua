@@ -12,10 +12,22 @@ local function set_of(list)
   return out
 end
 
+-- By id, those of instructions in that loop, or all.
+local function accesses_of(knl, within)
+  return Memory.of(knl, "accesses within " .. (within or ""), function()
+    local out = {}
+    for _, each in ipairs(knl:accesses(nil, within)) do
+      out[each.statement] = out[each.statement] or {}
+      table.insert(out[each.statement], each)
+    end
+    return out
+  end)
+end
+
 local function facts_of(knl, params, within)
   local self = setmetatable({
     instruction = {},  -- by id
-    accesses = {},     -- by id, a list of what knl:accesses() gives
+    accesses = {},     -- by id, a list of what knl:accesses() gives, once asked for
     loop = {},         -- by iname, what lp.parallelism gives, with `ids` of instructions
     loops = {},        -- the same as a list, each before those in it
     inside = {},       -- by iname, the loops right in it; "" has the outermost ones
@@ -32,9 +44,15 @@ local function facts_of(knl, params, within)
     self.instruction[each.id] = each
     each.around = set_of(each.inames)
     for _, iname in ipairs(each.reduction_inames) do self.reduced[iname] = true end
-    self.accesses[each.id] = {}
   end
-  for _, each in ipairs(knl:accesses()) do table.insert(self.accesses[each.statement], each) end
+  setmetatable(self.accesses, {__index = function(accesses, id)
+    local insn = self.instruction[id]
+    if not insn then return nil end
+    local is_in = within and (insn.around[within] or Facts.contains(insn.reduction_inames, within))
+    for other, list in pairs(accesses_of(knl, is_in and within or nil)) do accesses[other] = list end
+    if not rawget(accesses, id) then accesses[id] = {} end
+    return accesses[id]
+  end})
   self.loops = lp.parallelism(knl, {brief = true, reasons = false, within = within}).loops
   for _, loop in ipairs(self.loops) do
     self.loop[loop.iname] = setmetatable(loop, {__index = function(_, key)

@@ -43,6 +43,21 @@ local function walk_along(r)
   return ("the group fetches what it needs for some `%s` at a time into local memory"):format(r)
 end
 
+-- Whether the domain of the iname says that its bounds depend on one of these others, as those of the
+-- columns of a triangle depend on its rows.
+local function are_bounded_by(knl, iname, others)
+  local function has(list, name) return list:find("%f[%w_]" .. name .. "%f[^%w_]") end
+  for _, each in ipairs(knl.domains) do
+    local params, dims = each:match "^%[(.-)%] %-> { %[(.-)%]"
+    if dims and has(dims, iname) then
+      for _, other in ipairs(others) do
+        if has(params, other) then return true end
+      end
+    end
+  end
+  return false
+end
+
 -- The group fetches what a rule gives for a block along one axis and some terms of the reduction into a
 -- tile, for matrix units. `sizes` has the axes `u` and `v`, how long blocks along them are, and so on.
 -- Gives the tile, how long its rows are and the reduction.
@@ -72,10 +87,13 @@ local function fetch(script, rule, inames_of, sizes)
   end
   local terms = {r .. "_step", r .. "_unit"}
   local own = axis == sizes.u and inames_of.rows or inames_of.columns
+  local function fetched_own() return fetched(own, terms) end
   -- The bounds or conditions of terms may depend on both axes.
-  if not fetched(own, terms) and not fetched(inames_of.rows, inames_of.columns, terms) then
-    return false
-  end
+  local function fetched_all() return fetched(inames_of.rows, inames_of.columns, terms) end
+  local other = own == inames_of.rows and inames_of.columns or inames_of.rows
+  local first, second = fetched_own, fetched_all
+  if are_bounded_by(script.knl, own[1], other) then first, second = second, first end
+  if not first() and not second() then return false end
   if not share(script, inames, tile, sizes.warps)
       and not spread(script, inames, short, sizes.warps) then
     return false
