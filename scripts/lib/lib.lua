@@ -4,6 +4,7 @@ return setmetatable({
   attempt = require "moonloop.attempt",
   for_all = require "moonloop.for_all",
   keep = require "moonloop.keep",
+  packed_product = require "moonloop.packed_product",
   parallel_rows = require "moonloop.parallel_rows",
   pipeline = require "moonloop.pipeline",
   reduce = require "moonloop.reduce",

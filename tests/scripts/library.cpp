@@ -449,6 +449,59 @@ TEST_CASE("library: register_block gives each copy an accumulator of its own") {
         "carried-target");
 }
 
+TEST_CASE("library: packed_product computes blocks in registers from packed copies") {
+  const Kernel k = with_library(
+      kProduct, "product = lib.packed_product(product, {i = 2, j = 4, k = 5}, 'k', {panels = 3})");
+  CHECK(to_string(*k.find_temporary("a_pack")->shape) == "3, 5, 2");
+  CHECK(to_string(*k.find_temporary("b_pack")->shape) == "(m + 3) // 4, 5, 4");
+  const std::string code = generate(k, Target::C).source;
+  CHECK(code.find("double acc_k_inner[2][4]") != std::string::npos);
+  verify(kProduct, k, kSizes);
+
+  // All terms at once, columns as rows, threads; a scaled sum that is added to what was there.
+  const std::string scaled =
+      "kernel product(n: int32, m: int32, s: float64, a: float64[n, n], b: float64[n, m],\n"
+      "               c: inout float64[n, m])\n"
+      "domain {[i, j, k]: 0 <= i, k < n and 0 <= j < m}\n"
+      "c[i, j] = s*sum(k, a[i, k]*b[k, j]) + 2*c[i, j]   {id=dot}\n";
+  const Kernel whole = with_library(
+      scaled,
+      "product = lib.packed_product(product, {i = 4, j = 2}, 'k', {lanes = 'i', tag = 'par'})");
+  CHECK(whole.tag("i_inner")->text == "vec");
+  CHECK(whole.tag("j_outer_outer")->text == "par");
+  CHECK(whole.tag("a_pack_panel")->text == "par");
+  verify(scaled, whole, kSizes);
+  CHECK(refusal(scaled, "lib.packed_product(product, {i = 4, j = 2, k = 8}, 'k')").code ==
+        "reads-assignee");
+
+  // A written accumulation, in blocks of terms, has no loops that assign zeros first.
+  const Kernel updated =
+      with_library(kUpdate,
+                   "update = lp.recognize_reduction(update, 'k')\n"
+                   "update = lib.packed_product(update, {i = 3, j = 2, k = 4}, 'k')");
+  CHECK(!updated.has_iname("i_base"));
+  verify(kUpdate, updated, kSizes);
+
+  // Rows that are factors of the next row's.
+  const char* const chained =
+      "kernel chained(n: int32, m: int32, a: float64[n, n], c: inout float64[n + 1, m])\n"
+      "domain {[i, j, k]: 0 <= i, k < n and 0 <= j < m}\n"
+      "c[i + 1, j] = sum(k, a[i, k]*c[i, j])   {id=next}\n";
+  const Diagnostic d = refusal(chained, "lib.packed_product(chained, {i = 4, j = 2}, 'k')");
+  CHECK(d.code == "breaks-order");
+  CHECK(d.text.find("but next[i_outer=0, j=0, i_inner=0] writes c[1, 0] and next_sum_update[") !=
+        std::string::npos);
+
+  CHECK(wrong(kProduct, "lib.packed_product(product, {i = 4, j = 2}, 'j')") ==
+        "bad argument #3 to 'packed_product' ('j' is the loop of no sum, not of one)");
+  CHECK(wrong(kProduct, "lib.packed_product(product, {i = 4, k = 2}, 'k')") ==
+        "bad argument #2 to 'packed_product' (sizes of two loops beside 'k' are needed, not of 1)");
+  CHECK(wrong(kProduct, "lib.packed_product(product, {i = 4, j = 2}, 'k', {lanes = 'k'})") ==
+        "bad argument #4 to 'packed_product' (the lanes are 'i' or 'j', not 'k')");
+  CHECK(wrong(kProduct, "lib.packed_product(product, {i = 4, j = 2}, 'k', {panels = 0})") ==
+        "bad argument #4 to 'packed_product' (0 is less than 1)");
+}
+
 TEST_CASE("library: stage_in_local spreads the copy over work-items") {
   const std::string split =
       "box = lp.split_iname(box, 'i', 4, {outer_tag = 'g.1', inner_tag = 'l.1'})\n"
