@@ -7,6 +7,7 @@
 #include "core/order/first_write.h"
 #include "core/order/order_reference.h"
 #include "core/order/plain_flow.h"
+#include "core/order/reads_of.h"
 #include "core/sets/budget.h"
 #include "core/sets/witness.h"
 
@@ -89,35 +90,18 @@ class DataDependent {
  private:
   /// Adds to `out` where `e`, which is evaluated at `when`, reads.
   void add_reading(const Expr& e, const Access& read, int s, const Set& when, Set& out) const {
-    if (is_read(e, read)) out = isl_set_union(out.take(), when.copy());
+    if (!has_read(e, read)) return;  // isl need not be asked
     const auto* choice = e.as<Select>();
-    const bool first = choice && has_read(choice->yes, read);
-    const bool second = choice && has_read(choice->no, read);
-    const std::optional<Set> holds = first || second ? condition(choice->cond, s, s) : std::nullopt;
+    const std::optional<Set> holds = choice ? condition(choice->cond, s, s) : std::nullopt;
+    if (is_read(e, read)) out = isl_set_union(out.take(), when.copy());
     if (!holds)
       return for_each_child(e, [&](const Expr& x) { add_reading(x, read, s, when, out); });
     add_reading(choice->cond, read, s, when, out);
-    if (first)
+    if (has_read(choice->yes, read))
       add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
-    if (second) add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+    if (has_read(choice->no, read))
+      add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
   }
-  static bool is_read(const Expr& e, const Access& read) {
-    const auto* v = e.as<Var>();
-    const auto* l = e.as<Load>();
-    const auto same = [&](const Exprs& index) {
-      return read.index.empty() ||
-             std::equal(index.begin(), index.end(), read.index.begin(), read.index.end(),
-                        [](const Expr& x, const Expr& y) { return equal(x, y); });
-    };
-    return (v && v->name == read.variable) ||
-           (l && l->array == read.variable && same(subscripts_of(*l)));
-  }
-  static bool has_read(const Expr& e, const Access& read) {
-    bool found = false;
-    walk(e, [&](const Expr& x) { return !(found = found || is_read(x, read)); });
-    return found;
-  }
-
   /// All of which hold where `s` runs; none is a conjunction.
   Exprs conditions(int s) const {
     const Expr all = conjunction(r_.order.insn(s).predicates);

@@ -295,3 +295,22 @@ b[i, j] = a[4*(i // 4) + i % 2 - 3*j + 3*n]
   CHECK(all[0].strides[1].first == "j");
   CHECK(as_int(all[0].strides[1].second) == -3);
 }
+
+TEST_CASE("strides: accesses of the instructions in one loop") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float64[n], b: float64[n], c: float64[n, n], d: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+domain {[m]: 0 <= m < n}
+b[i] = a[i]
+d[m] = sum(j, c[m, j])
+)");
+  const auto variables = [&](const std::string& within) {
+    std::string out;
+    for (const StridedAccess& a : strided_accesses(k, within)) out += a.variable;
+    return out;
+  };
+  CHECK(variables("") == "abcd");
+  CHECK(variables("i") == "ab");
+  CHECK(variables("j") == "cd");
+  CHECK(variables("m") == "cd");
+}

@@ -45,6 +45,26 @@ TEST_CASE("linear proofs: no integers between corners") {
   CHECK(proof_of("{ [a, b] : a, b >= 0 and 5a + 7b = 12 }").any() == true);
 }
 
+TEST_CASE("linear proofs: variables that come late, and copies that go their own way") {
+  LinearProof chain(1);
+  constexpr std::size_t kLength = 20;
+  for (std::size_t v = 0; v < kLength; ++v) {
+    const std::size_t next = chain.add_variable();
+    chain.zero({{{next, 1}, {v, -1}}, -1});  // one more than the one before
+    chain.not_negative({{{next, 1}}, 0});
+  }
+  LinearProof more = chain, less = chain;
+  more.not_negative({{{kLength, 1}, {0, -1}}, -std::int64_t(kLength) - 1});
+  less.not_negative({{{kLength, -1}, {0, 1}}, std::int64_t(kLength)});
+  CHECK(more.impossible());
+  CHECK(less.any() == true);
+  CHECK(chain.any() == true);
+  const std::size_t last = less.add_variable();
+  less.zero({{{last, 2}, {0, -2}}, -1});  // no integer
+  CHECK(less.impossible());
+  CHECK_FALSE(chain.impossible());
+}
+
 TEST_CASE("linear proofs: a point of what they are about") {
   const auto point = proof_of("[n] -> { [i, j] : 3 <= i < n and j = 2i + 1 and n >= 9 }").point();
   REQUIRE(point.has_value());

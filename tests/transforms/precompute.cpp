@@ -1,3 +1,4 @@
+#include "core/model/memo.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
 #include "loop_kit.h"
@@ -72,6 +73,27 @@ TEST_CASE("precompute: the last tile reads no further than its uses") {
   CHECK(same_set(instances(out, {"i_outer", "j"}),
                  "[n] -> { [i_outer, j] : 0 <= j <= 16 and 0 <= i_outer and "
                  "16*i_outer < n and j <= n - 16*i_outer }"));
+}
+
+TEST_CASE("precompute: what is known of one nest serves another one like it") {
+  Kernel k = parsed(R"(kernel alike(n: int32, u: float64[n + 2], r: float64[n], s: float64[n])
+domain {[i, j]: 0 <= i < n and i <= j < n}
+domain {[p, q]: 0 <= p < n and p <= q < n}
+f(x) := 2*u[x]
+g(x) := 2*u[x]
+r[i] = sum(j, f(j) + f(j + 2))
+s[p] = sum(q, g(q) + g(q + 2))
+)");
+  k = apply(k, "split_iname", {text("i"), number(16)});
+  k = apply(k, "split_iname", {text("p"), number(16)});
+  const auto staged = [](const Kernel& of, const char* rule, const char* sweep) {
+    return apply(of, "precompute", {text(rule), text(sweep)});
+  };
+  const Kernel first = staged(k, "f", "j");
+  const Kernel known = staged(first, "g", "q");
+  memo() = Memo();
+  CHECK(print_kernel(known) == print_kernel(staged(first, "g", "q")));
+  check_same(k, known, {{{"n", 5}}, {{"n", 33}}});
 }
 
 TEST_CASE("precompute: a rule without swept inames becomes a scalar") {
@@ -205,9 +227,7 @@ force[i] = mass[i]*pos(i, 0) + sum(j, mass[j]*sum(n, pos(i, n) - pos(j, n)))  {i
   CHECK(shape(out, "pos_0") == "np, 3");
   check_same(k, out, {{{"np", 1}}, {{"np", 6}}});
   CHECK(
-      refusal([&] {
-        apply(tile, "precompute", {text("pos"), text("j_inner, n")});
-      }) ==
+      refusal([&] { apply(tile, "precompute", {text("pos"), text("j_inner, n")}); }) ==
       "`pos` depends on `j_outer`, which is not around every selected use; sweep it, or select the "
       "uses with `within` [not-swept]");
 }
@@ -443,9 +463,7 @@ domain {[i]: 0 <= i < n}
 f(x) := a[x]
 a[i + 1] = f(i) + 1  {id=step}
 )");
-  CHECK(refusal([&] {
-          apply(k, "precompute", {text("f"), text("i")});
-        }) ==
+  CHECK(refusal([&] { apply(k, "precompute", {text("f"), text("i")}); }) ==
         "step[i=0] writes a[1], which f[x=1] reads; step[i=0] must run before f[x=1], and with "
         "`f` it does not (n=2) [stale-value]");
   const Kernel two = parsed(R"(kernel s(n: int32, a: float64[n + 1], c: float64[n])
@@ -454,9 +472,7 @@ f(x) := a[x]
 a[i] = 2  {id=make}
 c[i] = f(i) + 1  {id=use}
 )");
-  CHECK(refusal([&] {
-          apply(two, "precompute", {text("f"), text("i")});
-        }) ==
+  CHECK(refusal([&] { apply(two, "precompute", {text("f"), text("i")}); }) ==
         "make[i=0] writes a[0], which f[x=0] reads; make[i=0] must run before f[x=0], and with "
         "`f` it does not (n=1) [stale-value]");
   // With the proof left out, the caller has said so.
@@ -582,9 +598,7 @@ y[i] = f(i) + f(i + 1)  {id=y}
         }) ==
         "`i_inner` numbers work-items, and a private temporary is not shared by them; "
         "use `local` [private-sweep]");
-  CHECK(refusal([&] {
-          apply(out, "precompute", {text("f"), text("i_outer, i_inner")});
-        }) ==
+  CHECK(refusal([&] { apply(out, "precompute", {text("f"), text("i_outer, i_inner")}); }) ==
         "`i_outer` is tagged `g.0`: work-groups share global memory only; give "
         "temporary_address_space = \"global\" [swept-group]");
   CHECK(say({text("f"), text("i_inner")}) ==
@@ -616,9 +630,8 @@ c[i] = f(i) + table[0]  {id=c}
   CHECK(say("four", {{"dtype", text("float32")}, {"temporary_address_space", text("local")}}) ==
         "temporary `four` has address space private, but the buffer of `f` has local "
         "[bad-temporary]");
-  CHECK(refusal([&] {
-          apply(k, "precompute", {text("f(i, i)"), text("i")});
-        }) == "a footprint of 2 subscripts is given for 1 storage axis [bad-footprint]");
+  CHECK(refusal([&] { apply(k, "precompute", {text("f(i, i)"), text("i")}); }) ==
+        "a footprint of 2 subscripts is given for 1 storage axis [bad-footprint]");
 }
 
 TEST_CASE("precompute: literals adapt to what stands around the uses, and are kept so") {
@@ -675,9 +688,8 @@ domain {[b, i, c]: 0 <= i < 8 and 0 <= c < 8 and 0 <= 8*b + c < n}
 f(p) := 2*x[p]
 y[i, 8*b + c] = f(8*b + c)
 )");
-  CHECK(refusal([&] {
-          apply(anywhere, "precompute", {text("f"), text("i, c")});
-        }) == "no selected use of `f` depends on `i`; there is nothing to sweep [unused-sweep]");
+  CHECK(refusal([&] { apply(anywhere, "precompute", {text("f"), text("i, c")}); }) ==
+        "no selected use of `f` depends on `i`; there is nothing to sweep [unused-sweep]");
 }
 
 TEST_CASE("precompute: sweeps a loop that bounds those which the rule depends on") {
@@ -692,7 +704,6 @@ y[4*b + p] = y[4*b + p] + f(b)  {inames=t:b:p}
       apply(k, "precompute", {text("f"), text("b, p")}, {{"precompute_inames", text("c")}});
   CHECK(same_set(instances(out, {"c"}), "[n] -> { [c] : 0 <= 4c < n }"));
   check_same(k, out, {{{"n", 1}}, {{"n", 6}}, {{"n", 8}}});
-  CHECK(refusal([&] {
-          apply(k, "precompute", {text("f"), text("b, t")});
-        }) == "no selected use of `f` depends on `t`; there is nothing to sweep [unused-sweep]");
+  CHECK(refusal([&] { apply(k, "precompute", {text("f"), text("b, t")}); }) ==
+        "no selected use of `f` depends on `t`; there is nothing to sweep [unused-sweep]");
 }
