@@ -88,7 +88,7 @@ class BoxedRoutines : RandomChoice {
   std::string number() {
     return pick({"len(s)", "len(t)", "len_trim(g)", "index(s, 'b')", "size(v)", "v(2)", "p%n",
                  "iachar(s(2:2))", "int(p%part(1))", "len(twice(t))", "size(p%part)", "k", "n",
-                 "h%n", "size(w)", "int(w(1))", "size(h%part)", "table(mod(k, 4) + 1)", "a2"});
+                 "h%n", "size(w)", "int(w(1))", "size(h%part)", "2*a2", "a2"});
   }
   std::string condition() {
     return pick({"len(s) > 6", "s == t", "t(1:1) == 'x'", "v(1) > 3", "any(v == 5)", "x(2) > 4",
