@@ -88,7 +88,7 @@ class BoxedRoutines : RandomChoice {
   std::string number() {
     return pick({"len(s)", "len(t)", "len_trim(g)", "index(s, 'b')", "size(v)", "v(2)", "p%n",
                  "iachar(s(2:2))", "int(p%part(1))", "len(twice(t))", "size(p%part)", "k", "n",
-                 "h%n", "size(w)", "int(w(1))", "size(h%part)", "table(mod(k, 4) + 1)", "a2"});
+                 "h%n", "size(w)", "int(w(1))", "size(h%part)", "2*a2", "a2"});
   }
   std::string condition() {
     return pick({"len(s) > 6", "s == t", "t(1:1) == 'x'", "v(1) > 3", "any(v == 5)", "x(2) > 4",
@@ -156,17 +156,18 @@ class BoxedRoutines : RandomChoice {
   /// With a text of the caller's, two labels to return to, and what it does to the rest.
   std::string routine(int number) {
     const std::string name = "r" + std::to_string(number);
-    std::string out = "  subroutine " + name +
-                      "(n, x, g, *, k, h, *)\n    integer, intent(in) :: n\n"
-                      "    class(record), intent(inout) :: h\n    real(8) :: w(h%n)\n"
-                      "    logical :: ok\n"
-                      "    real(8), intent(inout) :: x(n)\n"
-                      "    character(:), allocatable, intent(inout) :: g\n"
-                      "    integer, intent(inout) :: k\n"
-                      "    character(:), allocatable :: s, t\n    integer, allocatable :: v(:)\n"
-                      "    type(record) :: p, q\n    integer :: j, i0, i1, i2\n"
-                      "    s = 'abcd'\n    t = g\n    v = [1, 2, 3, 4, 5]\n"
-                      "    p%text = 'text'\n    p%part = [0.5d0, 1.5d0, 2.5d0, 3.5d0]\n    q = p\n    w = 2\n";
+    std::string out =
+        "  subroutine " + name +
+        "(n, x, g, *, k, h, *)\n    integer, intent(in) :: n\n"
+        "    class(record), intent(inout) :: h\n    real(8) :: w(h%n)\n"
+        "    logical :: ok\n"
+        "    real(8), intent(inout) :: x(n)\n"
+        "    character(:), allocatable, intent(inout) :: g\n"
+        "    integer, intent(inout) :: k\n"
+        "    character(:), allocatable :: s, t\n    integer, allocatable :: v(:)\n"
+        "    type(record) :: p, q\n    integer :: j, i0, i1, i2\n"
+        "    s = 'abcd'\n    t = g\n    v = [1, 2, 3, 4, 5]\n"
+        "    p%text = 'text'\n    p%part = [0.5d0, 1.5d0, 2.5d0, 3.5d0]\n    q = p\n    w = 2\n";
     for (int n = 3 + upto(6); n > 0; --n) out += "    " + statement(0, false);
     if (number > 0 && upto(2) == 0)
       out += "    call r" + std::to_string(upto(number)) +
