@@ -5,7 +5,8 @@
 
 Kernels are those of bench/cpu/kernels.loop, with the script bench/cpu/KERNEL.lua or, where there is none, the one
 that `moonloop auto` writes for the size; target `openmp`. Peers are OpenBLAS for products, NumPy (one thread) and
-bench/cpu/peers.c; all C is compiled by gcc -O3 -march=native -fopenmp. Each is called once before it is timed; the
+bench/cpu/peers.c; all C is compiled by gcc -O3 -march=native -fopenmp, with -mprefer-vector-width=512
+where the processor has AVX-512. Each is called once before it is timed; the
 median counts, and results are compared with NumPy's or with those of the C by hand. A ratio is the time of the
 best peer over Moonloop's. OpenBLAS 0.3.21 takes processors that it does not know for old ones: where they have
 AVX-512, its kernels for it are chosen (OPENBLAS_CORETYPE). Threads that wait do not spin. --update writes the tables
@@ -34,6 +35,8 @@ import numpy  # noqa: E402  after the settings for OpenBLAS, which it may load
 
 HERE = pathlib.Path(__file__).resolve().parent / "cpu"
 FLAGS = ["gcc", "-O3", "-march=native", "-fopenmp", "-shared", "-fPIC", "-w"]
+if " avx512f " in CPU:  # for some such processors gcc takes half of a register otherwise
+    FLAGS.append("-mprefer-vector-width=512")
 OPENBLAS = ["/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", "libopenblas.so.0"]
 POINTER, INT = ctypes.c_void_p, ctypes.c_int
 
