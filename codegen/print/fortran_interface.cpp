@@ -639,7 +639,7 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     if (!by_value && (is_found(a) || a.fortran.component || box_of(p, a))) continue;
     if (!by_value && !a.fortran.procedure.empty()) {
       const bool external = a.fortran.procedure.starts_with("external,");  // has no type to precede
-      if (p.around.pure && (a.fortran.procedure.starts_with("external") ||
+      if (p.around.pure && (a.fortran.procedure.find("external") != std::string::npos ||
                             a.fortran.procedure.starts_with("procedure()")))
         fail("unsupported", a.at,
              "`{}`: the procedure `{}`, an argument of a pure routine, has no counterpart in the "

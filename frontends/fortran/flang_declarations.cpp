@@ -121,6 +121,17 @@ class Declarations {
         collect_own(inner, out);
   }
 
+  /// The interface by whose name an argument is declared, if that is known around the routine: a
+  /// pure one may have pure arguments only, which `external` does not say. Else empty.
+  static std::string named_interface(const sem::Symbol& s) {
+    const auto* d = s.detailsIf<sem::ProcEntityDetails>();
+    const sem::Symbol* i = d ? d->procInterface() : nullptr;
+    if (!i) return {};
+    for (const sem::Scope* around = &s.owner(); !around->IsGlobal(); around = &around->parent())
+      if (around != &s.owner() && around == &i->owner()) return i->name().ToString();
+    return {};
+  }
+
   /// A procedure by its address: an argument, or a pointer of the routine's own.
   void address(const sem::Symbol& s) {
     Variable v;
@@ -137,6 +148,9 @@ class Declarations {
             procedure_type(s, v.at).empty() ? "procedure(), optional" : v.procedure + ", optional";
         may_be_there(v);
       }
+      if (const std::string named = routine_.home.pure ? named_interface(s) : ""; !named.empty())
+        v.procedure =
+            "procedure(" + named + ")" + (s.attrs().test(sem::Attr::OPTIONAL) ? ", optional" : "");
     } else if (sem::IsSaved(s)) {
       const auto& init = s.get<sem::ProcEntityDetails>().init();
       if (init && *init) unsupported(v.at, fmt::format("the initial value of `{}`", v.name));

@@ -151,6 +151,12 @@ TEST_CASE("fortran of types: what pure functions give, and records that pure sub
     integer :: n = 2
     real(8), allocatable :: x(:)
   end type
+  abstract interface
+    pure function real_function(x) result(y)
+      real(8), intent(in) :: x
+      real(8) :: y
+    end function
+  end interface
   interface
     pure module function first(x, n) result(result)
       real(8), intent(in) :: x(:)
@@ -182,6 +188,15 @@ contains
     type(pair) :: p
     p%n = n
     p%x = [f(1d0*n), f(2d0*n)]
+  end function
+  pure function by_name(n, f) result(p)
+    integer, intent(in) :: n
+    procedure(real_function), optional :: f
+    type(pair) :: p
+    p%n = n
+    allocate (p%x(2))
+    p%x = 1
+    if (present(f)) p%x = [f(1d0*n), f(2d0*n)]
   end function
   elemental subroutine clear(p)
     type(pair), intent(inout) :: p
@@ -225,13 +240,21 @@ end submodule
   end do
   p = scaled(4, root)
   print *, p%n, p%x, held(p)
+  p = by_name(9, root)
+  print *, p%n, p%x
+  p = by_name(8)
+  print *, p%n, p%x
   all = p
   call clear(all)
   print *, all%n, allocated(all(2)%x), held(all(1))
   print *, first([1d0, 2d0, 3d0], 2), first([1d0], 3)
 end program
 )");
-  same_program(f, {"message", "clear", "first", "held"});
+  same_program(f, {"message", "clear", "first", "held", "by_name"});
+  const Outcome refused =
+      tool("gen k.f90 --quiet --kernel scaled -o k.c --fortran-interface i.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(has(refused.err, "the procedure `f`, an argument of a pure routine, has no counterpart"));
 }
 
 TEST_CASE("fortran of types: components of what Fortran keeps in bounds") {
