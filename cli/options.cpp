@@ -19,6 +19,8 @@
 #include "codegen/language.h"
 #include "codegen/plan/spaces.h"
 #include "core/base/warning.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
 #include "frontends/fortran/compiler_options.h"
 #include "frontends/fortran/project.h"
 #include "frontends/text/parse.h"
@@ -500,14 +502,16 @@ std::vector<FortranImport> load_imports(const Common& c) {
   return fortran_imports(read_source(c.input), fortran_options(c));
 }
 
-std::vector<Diagnostic> refusals_of_directives(const FortranImport& i) {
-  if (i.directives.empty()) return {};
+RefusedImport refused_of(const FortranImport& i) {
+  const char* what = "what it reads";
   try {
+    check_defined(complete(*i.kernel));
+    what = "its directives";
     std::vector<Kernel> kernels{*i.kernel};
     for (const FortranFile::Transform& t : i.directives)
       kernels = run_transform_script(t.source, kernels, {}, t.code.c_str());
     return {};
-  } catch (const Error& e) { return e.diagnostics(); }
+  } catch (const Error& e) { return {what, e.diagnostics()}; }
 }
 
 void choose_program(Common& c) {

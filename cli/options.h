@@ -88,8 +88,13 @@ std::vector<Kernel> load_kernels(const Common& c,
                                  UsedKnobs* used = nullptr);
 /// The program units of the Fortran file that is the input, see fortran_imports().
 std::vector<FortranImport> load_imports(const Common& c);
-/// Why steps of the directives of an imported routine are refused; empty where none is.
-std::vector<Diagnostic> refusals_of_directives(const FortranImport& i);
+/// An imported routine of which no code is made as it is.
+struct RefusedImport {
+  std::string what;  // is refused; empty where nothing is
+  std::vector<Diagnostic> why;
+};
+/// What the routine reads and nothing sets, or steps of its directives.
+RefusedImport refused_of(const FortranImport& i);
 /// Prints a warning on standard error, unless --quiet.
 void warn(const Common& c, const Diagnostic& d);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.

@@ -95,13 +95,14 @@ std::string imports_of(const Common& c) {
   for (const FortranImport& i : all) width = std::max(width, i.name.size());
   std::string out;
   for (const FortranImport& i : all) {
-    kernels += i.why.empty() ? 1 : 0;
-    const std::vector<Diagnostic> refused = refusals_of_directives(i);
+    const bool imported = i.why.empty();
+    kernels += imported ? 1 : 0;
+    const RefusedImport refused = imported ? refused_of(i) : RefusedImport{};
     out += fmt::format("{:<{}}  {}  {}\n", i.name, width, i.at.str(),
-                       !i.why.empty()     ? "left out"
-                       : !refused.empty() ? "imported, but not its directives"
-                                          : "imported");
-    for (const Diagnostic& d : i.why.empty() ? refused : i.why)
+                       !imported              ? "left out"
+                       : refused.what.empty() ? "imported"
+                                              : "imported, but not " + refused.what);
+    for (const Diagnostic& d : imported ? refused.why : i.why)
       out += fmt::format("  {}: {}\n", d.where.at.str(), d.text);
   }
   return out + fmt::format("{} of {} imported\n", kernels, all.size());

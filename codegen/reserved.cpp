@@ -120,7 +120,8 @@ bool is_helper(std::string_view s) {
                                                          "_u8",   "_u16", "_u32", "_u64", "_f16",
                                                          "_f32",  "_f64", "_c64", "_c128"};
   static const Words bases = words_of(
-      {"min max lesser greater floor_div floor_mod power square cube fourth neg add sub scale "
+      {"min max lesser greater floor_div floor_mod power int_power long_power square cube fourth "
+       "neg add sub scale "
        "shrink mul div conj "
        "abs shift_left shift_right compare half_bits "
        "quotient equal exp log sqrt sin cos sinh cosh tan tanh asinh acosh acos atanh asin atan "

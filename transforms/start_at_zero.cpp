@@ -8,10 +8,12 @@
 #include "transforms/registry.h"
 
 namespace moonloop {
+namespace {
+
 /// Whether iterations keep their order without a proof if each is that much earlier: this is one
 /// number in each iteration of the loops around that run in order, so earlier ones stay earlier.
 /// Iterations of a loop that run at the same time would come to meet other ones.
-static bool stays_in_order(const Kernel& k, const Aff& earlier) {
+bool stays_in_order(const Kernel& k, const Aff& earlier) {
   for (int p = 0; p < count(isl_aff_dim(earlier.get(), isl_dim_param)); ++p) {
     const auto at = unsigned(p);
     if (yes(isl_aff_involves_dims(earlier.get(), isl_dim_param, at, 1)) &&
@@ -20,6 +22,8 @@ static bool stays_in_order(const Kernel& k, const Aff& earlier) {
   }
   return true;
 }
+
+}  // namespace
 
 Kernel start_at_zero(const Kernel& k, const std::string& iname, const std::string& name,
                      const Span& at) {

@@ -491,6 +491,14 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
                      Prec::Postfix, wrapping(t)},
                     t);
   if (is_pair(t)) return print_pair_binary(Binary{BinaryOp::Pow, base, exponent}, t);
+  const Type whole = type(exponent, {});
+  if (integral(whole) && whole.scalar != Scalar::U64 && t.scalar != Scalar::F16) {
+    const bool word = promoted(whole) == Type(Scalar::I32) && !complex(t);
+    const Type n = word ? Scalar::I32 : Scalar::I64;
+    return {helpers_.function(word ? "int_power" : "long_power", t.scalar) + "(" + value(base, t) +
+                ", " + value(exponent, n) + ")",
+            Prec::Postfix, t};
+  }
   helpers_.include(complex(t) ? "complex.h" : "math.h");
   if (!complex(t)) helpers_.vectorize(helpers_.math("pow", t.scalar), t.scalar);
   return {

@@ -30,6 +30,15 @@ std::string suffix(Scalar s) {
   return "";
 }
 
+/// Whether it is a power of a real or complex number by a whole one, of 32 or of 64 bits.
+bool is_power_by_whole(const std::string& base) {
+  return base == "int_power" || base == "long_power";
+}
+
+std::string exponent_of(const std::string& base, const Spelling& type) {
+  return type(base == "int_power" ? Scalar::I32 : Scalar::I64);
+}
+
 std::string body_of(const std::string& base, Scalar s, const Spelling& type) {
   const std::string t = type(s);
   if (base == "min" || base == "max") {  // of two reals the one that is a number
@@ -63,6 +72,20 @@ std::string body_of(const std::string& base, Scalar s, const Spelling& type) {
            "    if (n != 1) x *= x;\n"
            "  }\n"
            "  return result;\n";
+  }
+  if (is_power_by_whole(base)) {  // by squares; the reciprocal when Fortran's compilers take it
+    const std::string n = exponent_of(base, type);
+    const bool first = base == "long_power";
+    return std::string(first ? "  if (n < 0) x = 1 / x;\n" : "") + "  " + t +
+           " result = n % 2 != 0 ? x : 1;\n"
+           "  for (" +
+           n +
+           " m = n / 2; m != 0; m /= 2) {\n"
+           "    x *= x;\n"
+           "    if (m % 2 != 0) result *= x;\n"
+           "  }\n"
+           "  return " +
+           (first ? "result" : "n < 0 ? 1 / result : result") + ";\n";
   }
   throw InternalError("no helper function `" + base + "`");
 }
@@ -168,7 +191,9 @@ std::string Helpers::function(const std::string& base, Scalar s) {
                      (base.starts_with("power") && base != "power");
     const std::string params = one               ? t + " x"
                                : base == "power" ? t + " x, " + t + " n"
-                                                 : t + " a, " + t + " b";
+                               : is_power_by_whole(base)
+                                   ? t + " x, " + exponent_of(base, spelt) + " n"
+                                   : t + " a, " + t + " b";
     text += function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
             body_of(base, s, spelt) + "}\n";
   }

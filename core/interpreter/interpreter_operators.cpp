@@ -186,13 +186,24 @@ R real_quotient(R x, R y) {
   return q - whole > R(0.5) ? whole + 1 : whole;
 }
 
-/// How far x**y goes when x and y do; `f` raises. Powers of small numbers may be products.
+/// How far 1/p goes if p overflows, or is so small that a device may take it for 0.
+template <class R>
+double reciprocal_of_subnormal(const Accuracy& a, double size) {
+  using L = std::numeric_limits<R>;
+  if (size < static_cast<double>(L::min())) return size;
+  return a.device && size * static_cast<double>(L::min()) >= 0.5 ? kUndecided : 0;
+}
+
+/// How far x**y goes when x and y do; `f` raises. Powers by whole numbers may be products of
+/// squares, or one divided by them, which may be infinite, or subnormal and so of fewer digits.
 template <class R, class F>
 double power_bound(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y, F f) {
   if (y.v == 2 && y.e == 0) return ProductRule<R>()(a, z, x, x);
-  const bool whole = y.v == std::trunc(y.v) && std::fabs(y.v) <= 64;
-  const double ulps = std::max(a.device ? 17.0 : 4.0, whole ? std::fabs(y.v) : 0);
-  const double own = 2 * ulps * kUnit<R> * std::fabs(z) + underflow<R>(a, std::fabs(z));
+  if (std::fabs(y.v) * kUnit<R> >= 1) return kUndecided;  // even or odd?
+  const bool whole = y.v == std::trunc(y.v);
+  const double ulps = (a.device ? 17.0 : 4.0) + (whole ? std::fabs(y.v) : 0);
+  const double own = 2 * ulps * kUnit<R> * std::fabs(z) + underflow<R>(a, std::fabs(z)) +
+                     (whole && y.v < 0 ? reciprocal_of_subnormal<R>(a, std::fabs(z)) : 0);
   if (x.e == 0 && y.e == 0) return !std::isfinite(z) || y.v == 0 || y.v == 1 || x.v == 1 ? 0 : own;
   const double size = std::fabs(x.v);
   if (y.e == 0 && y.v >= 1 && (whole || x.v >= x.e)) {  // |x'**y - x**y| <= (|x| + e)**y - |x|**y

@@ -7,6 +7,7 @@
 #include "frontends/fortran/passes.h"
 #include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/texts.h"
+#include "frontends/fortran/unread.h"
 #include "frontends/fortran/uses.h"
 
 // Assignments to arrays as loops over elements, in any order where they are meant to be
@@ -76,6 +77,7 @@ void Expansion::run() {
         if (*e) *e = declared(*e);
   used_ = names_of(r_.body);
   r_.body = body(r_.body);
+  drop_unread(computed_, r_);
 }
 
 // ---- Names.
@@ -108,6 +110,7 @@ std::string Expansion::own_variable(const std::string& name, const Span& at) {
 Expr Expansion::kept(const Expr& e, const std::string& name, Body& out, const Span& at) {
   const Expr v = new_scalar(r_, name, type_of(e, r_, all_), at);
   out.push_back({at, Assignment{v, e}});
+  computed_.insert(v.as<Var>()->name);
   return v;
 }
 

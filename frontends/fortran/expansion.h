@@ -113,6 +113,7 @@ class Expansion {
   Routine& r_;
   const std::vector<Routine>& all_;
   std::set<std::string> used_;
+  std::set<std::string> computed_;             // what statements need, which may not read it
   std::map<std::string, Expr> lengths_;        // of the axes that loops run along
   std::map<std::string, std::string> tables_;  // of constant texts
 };

@@ -463,8 +463,10 @@ class Keeping : public RecordArguments {
     for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
       const auto lower = ev::ToInt64(axis.lbound().GetExplicit()),
                  upper = ev::ToInt64(axis.ubound().GetExplicit());
-      if (!lower || !upper) fail(fmt::format("the constant `{}` in `{}`", local, what_));
-      shape = fmt::format("({}:{})", *lower, *upper);
+      const bool implied = axis.ubound().isStar();  // as long as its value
+      if (!lower || (!upper && !implied))
+        fail(fmt::format("the constant `{}` in `{}`", local, what_));
+      shape = fmt::format("({}:{})", *lower, implied ? "*" : std::to_string(*upper));
     }
     constants_ +=
         type->AsFortran() + ", parameter :: " + local + shape + " = " + init->AsFortran() + "\n  ";

@@ -54,16 +54,12 @@ class InTurn {
 
 }  // namespace
 
-bool is_junction(const Expr& e) {
-  const auto* n = e.as<Nary>();
-  return n && (n->op == NaryOp::And || n->op == NaryOp::Or);
-}
-
 Expr operands_in_turn(const Expr& e, Routine& routine, const Span& at, Body& out,
                       const std::function<Expr(const Expr&, Body&)>& value) {
-  const Nary& n = *e.as<Nary>();
-  InTurn all(n.op, routine, at, out);
-  for (const Expr& term : n.terms) {
+  const auto* n = e.as<Nary>();
+  if (!n || (n->op != NaryOp::And && n->op != NaryOp::Or)) return {};
+  InTurn all(n->op, routine, at, out);
+  for (const Expr& term : n->terms) {
     Body before;
     const Expr operand = value(term, before);
     all.add(operand, std::move(before));

@@ -101,10 +101,10 @@ class Calls {
     if (!e) return e;
     if (const Expr value = of_other_file(e, at, out)) return value;
     if (const auto* c = e.as<Call>(); c && c->name == kLetter) return letter(c->args[0], at, out);
-    if (is_junction(e))
-      return operands_in_turn(e, r_, at, out, [&](const Expr& x, Body& before) {
-        return without_functions(x, at, before);
-      });
+    if (const Expr all = operands_in_turn(e, r_, at, out, [&](const Expr& x, Body& before) {
+          return without_functions(x, at, before);
+        }))
+      return all;
     const Expr inner =
         map_children(e, [&](const Expr& x) { return without_functions(x, at, out); });
     const std::string name = called(inner, kFunction) + called(inner, kElemental);

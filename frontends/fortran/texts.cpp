@@ -123,6 +123,7 @@ Variable& Expansion::new_text(const Expr& most, const Span& at) {
   Variable& v = new_array("text", Scalar::I8, at);
   v.bounds.push_back({Expr(), most});
   v.character = v.text = true;
+  computed_.insert(v.name);
   return v;
 }
 

@@ -3,15 +3,27 @@
 #include <algorithm>
 #include <iterator>
 
+#include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
 namespace {
 
+/// Whether a function may do more than to give a value.
+bool calls_function(const Expr& e) {
+  bool calls = false;
+  walk(e, [&](const Expr& x) {
+    calls = calls || !called(x, kFunction).empty() || !called(x, kElemental).empty();
+    return !calls;
+  });
+  return calls;
+}
+
 /// The name that a statement assigns, and nothing else; empty for other statements.
 std::string assigned_by(const Statement& s) {
   const auto* a = std::get_if<Assignment>(&s.what);
-  return a && (a->to.as<Var>() || a->to.as<Load>()) ? written_name(a->to) : std::string();
+  if (!a || !(a->to.as<Var>() || a->to.as<Load>())) return {};
+  return calls_function(a->to) || calls_function(a->value) ? std::string() : written_name(a->to);
 }
 
 void collect_read(const Body& body, std::set<std::string>& out) {

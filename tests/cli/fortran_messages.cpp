@@ -184,6 +184,28 @@ end module
   CHECK_MESSAGE(has(o.err, "`p%any`"), o.err);
 }
 
+TEST_CASE("show: imports tells of unset variables that `gen` refuses") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine unset(n, x)
+  integer, intent(in) :: n
+  real, intent(inout) :: x(n)
+  real :: ry
+  x = x + ry
+end subroutine
+subroutine fine(n, x)
+  integer, intent(in) :: n
+  real, intent(inout) :: x(n)
+  x = x + 1
+end subroutine
+)");
+  const Outcome o = tool("show k.f90 --what imports", f.str());
+  CHECK_MESSAGE(has(o.out, "unset  k.f90:1:12  imported, but not what it reads\n  k.f90:5:3: `insn` "),
+                o.out);
+  CHECK(has(o.out, "reads the temporary `ry`, which nothing writes"));
+  CHECK(has(o.out, "fine   k.f90:7:12  imported\n2 of 2 imported\n"));
+  CHECK(tool("gen k.f90 --kernel unset --target c", f.str()).status == 1);
+}
+
 TEST_CASE("show: imports tells of directives that `gen` refuses") {
   const Folder f;
   f.write("k.f90", R"(subroutine run_on(n, x)

@@ -326,6 +326,33 @@ TEST_CASE("fc: files of one command have modules for those behind them") {
   CHECK(has(shell("./p", f.str()).out, "6.0"));
 }
 
+TEST_CASE("fortran: a kind of 16 bytes is in the way of those that compute with it alone") {
+  const Folder f;
+  f.write("k.f90", R"(module kinds
+  use, intrinsic :: iso_fortran_env
+  integer, parameter :: qp = real128, dp = real64
+  real(qp), parameter :: half = 0.5_qp
+end module
+module both
+  use kinds
+  implicit none
+contains
+  subroutine plain(x)
+    real(dp), intent(inout) :: x
+    x = 2*x
+  end subroutine
+  subroutine wide(x)
+    real(qp), intent(inout) :: x
+    x = half*x
+  end subroutine
+end module
+)");
+  const Outcome o = tool("show k.f90 --what imports", f.str());
+  CHECK_MESSAGE(has(o.out, "plain  k.f90:10:14  imported\nwide   k.f90:14:14  left out\n"), o.out);
+  CHECK(has(o.out, "`x` of type REAL(16) is not supported"));
+  CHECK(has(tool("gen k.f90 --kernel plain --target c", f.str()).out, "x[0] *= 2.0;"));
+}
+
 TEST_CASE("fortran: a main program is no error where a routine is asked for") {
   const Folder f;
   f.write("k.f90",
@@ -336,4 +363,49 @@ TEST_CASE("fortran: a main program is no error where a routine is asked for") {
   CHECK(!has(o.err, "main program"));
   f.write("m.f90", "program main\nend program\n");
   CHECK(has(tool("gen m.f90", f.str()).err, "a main program is not supported"));
+}
+
+TEST_CASE("fortran programs: powers by whole numbers have the digits of gfortran's") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine powers(n, x, s, z, k, l, out, sout, zout)
+  implicit none
+  integer, intent(in) :: n, k(n)
+  integer(8), intent(in) :: l(n)
+  real(8), intent(in) :: x
+  real(4), intent(in) :: s
+  complex(8), intent(in) :: z
+  real(8), intent(out) :: out(n, 2)
+  real(4), intent(out) :: sout(n)
+  complex(8), intent(out) :: zout(n)
+  integer :: i
+  do i = 1, n
+    out(i, 1) = x**k(i)
+    out(i, 2) = x**l(i)
+    sout(i) = s**k(i)
+    zout(i) = z**k(i)
+  end do
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  integer, parameter :: n = 90, bases = 6
+  integer :: k(n), i
+  integer(8) :: l(n)
+  real(8) :: x(bases), out(n, 2)
+  real(4) :: sout(n)
+  complex(8) :: z, zout(n)
+  x = [1.1d0, -0.7d0, 3d0, 1d-160, -1d200, 0.9999999d0]
+  k = [(i - 42, i = 1, n)]
+  k(n - 1) = huge(k); k(n) = -huge(k) - 1
+  l = k
+  do i = 1, bases
+    z = cmplx(x(min(i, 3)), 0.3d0, 8)
+    call powers(n, x(i), real(x(i), 4), z, k, l, out, sout, zout)
+    print '(4z17.16)', out
+    print '(4z9.8)', sout
+    print '(4z17.16)', zout(:n - 2)
+  end do
+end program
+)");
+  same_program(f);
 }

@@ -42,7 +42,7 @@ std::string RandomTypes::dressed(const std::string& term) {
     return integers_ ? fmt::format("cast({}, cast(int32, {} % 101) - 50)", type, term)
                      : fmt::format("cast({}, {})", type, term);
   };
-  switch (r_.below(integers_ ? 12 : 8)) {
+  switch (r_.below(integers_ ? 12 : 10)) {
     case 0: return fmt::format("(-{})", integers_ ? cast_to(next()) : term);
     case 1: return fmt::format("abs({})", integers_ ? cast_to(next()) : term);
     case 2: return cast_to(next());
@@ -57,8 +57,10 @@ std::string RandomTypes::dressed(const std::string& term) {
                        : fmt::format("({} // 2)", term);
     case 7:
       return integers_ ? fmt::format("({} & 15)", term) : fmt::format("fma({}, 0.5, 0.25)", term);
-    case 8: return fmt::format("({} // 3)", term);
-    case 9: return fmt::format("cast({}, {} > 4)", next(), term);
+    case 8:
+      return integers_ ? fmt::format("({} // 3)", term)
+                       : fmt::format("min(abs({}), 1.5)**{}", term, r_.between(9, 12));
+    case 9: return integers_ ? fmt::format("cast({}, {} > 4)", next(), term) : term;
     default: return term;
   }
 }

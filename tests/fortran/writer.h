@@ -1084,7 +1084,8 @@ end subroutine
         return "merge(" + real(depth - 1) + ", " + real(depth - 1) + ", " + condition(0) + ")";
       case 6: return "mod(" + real(depth - 1) + ", 0.7d0)";
       case 7: return "sign(" + real(depth - 1) + ", " + real(depth - 1) + " - 0.4d0)";
-      default: return real(depth - 1);
+      default:
+        return "min(abs(" + real(depth - 1) + "), 1.25d0)**mod(abs(" + integer(1) + "), 7)";
     }
   }
 
