@@ -174,6 +174,21 @@ const std::vector<ApiFunction> kModuleFunctions{
      "`body` is kernel text: domains, loops, conditions, statements, calls of `kernels`. What it "
      "calls becomes part of it, with the loops and storage that steps gave it. Other options are "
      "those of `lp.make_kernel`."},
+    {"to_batched",
+     {{"knl", "moonloop.Kernel"},
+      {"count?", "string|integer"},
+      {"args?", "string[]"},
+      {"options?", "moonloop.to_batched.options"}},
+     {"moonloop.Kernel"},
+     "`lp.to_batched(knl, [count], [args], {options})` makes a kernel that does `count` times what "
+     "`knl` does, each time with elements of its own of the arguments `args`.\n"
+     "`count` is a number or a parameter, `nbatch` if absent; `args` are all arrays if absent. "
+     "Scalars among them become arrays. The batches are iterations of the loop `ibatch` around "
+     "everything, and the arguments have one more axis: the slowest one in memory, or the fastest "
+     "with `axis = \"inside\"`, which suits lanes that take a batch each. Steps before it stay, "
+     "those after it are proved against the new kernel.\n"
+     "Refuses an array that the kernel writes and that is not among `args`, a scalar of `args` "
+     "that bounds loops, temporaries with first values that change, and claims about `args`."},
     {"transform_callee",
      {{"knl", "moonloop.Kernel"},
       {"name", "string"},
@@ -515,6 +530,12 @@ const std::vector<ApiField> kMakeEinsumFields{
     {"type", "string?", "type of an element, `float64` if absent"},
 };
 
+const std::vector<ApiField> kToBatchedFields{
+    {"axis", "\"outside\"|\"inside\"|nil", "where the new axis is, `outside` if absent"},
+    {"iname", "string?", "the new loop's name, `ibatch` if absent"},
+    {"name", "string?", "the kernel's name, `NAME_batched` if absent"},
+};
+
 const std::vector<ApiField> kProgramFields = [] {
   std::vector<ApiField> out = kMakeKernelFields;
   out.insert(out.begin() + 2, {"body", "string|string[]", "kernel text"});
@@ -569,6 +590,7 @@ const std::vector<ApiClass> kClasses{
     {"moonloop.make_einsum.options", "Options of `lp.make_einsum`.", kMakeEinsumFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
     {"moonloop.program.options", "Options of `lp.program`.", kProgramFields, {}},
+    {"moonloop.to_batched.options", "Options of `lp.to_batched`.", kToBatchedFields, {}},
 };
 
 }  // namespace

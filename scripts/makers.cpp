@@ -4,8 +4,10 @@
 #include "frontends/text/parse.h"
 #include "scripts/state.h"
 #include "transforms/registry.h"
+#include "transforms/to_batched.h"
 
-/// `lp.make_einsum` and `lp.make_copy_kernel`: kernels from a formula and from layouts.
+/// `lp.make_einsum`, `lp.make_copy_kernel` and `lp.to_batched`: kernels from a formula, from
+/// layouts and from a kernel.
 namespace moonloop::lua {
 namespace {
 
@@ -189,6 +191,30 @@ int make_copy_kernel_function(lua_State* L, State& s) {
                                     std::pair<std::string, std::string>("input", old)})
     if (!tags.empty()) k = run_op(tag, k, {Value{array}, Value{tags}}, {}, at);
   push_kernel(L, std::move(k));
+  return 1;
+}
+
+/// to_batched(knl, "nbatch", {"a", "x"}, {axis =, iname =, name =})
+int to_batched_function(lua_State* L, State& s) {
+  const Kernel* const k = to_kernel(L, 1);
+  if (!k) bad_argument(L, 1, fmt::format("kernel expected, got {}", luaL_typename(L, 1)));
+  BatchOptions o;
+  if (!lua_isnoneornil(L, 2)) o.count = luaL_checkstring(L, 2);
+  if (!lua_isnoneornil(L, 3)) o.args = names_at(L, 3, 3);
+  check_options(L, 4, {"axis", "iname", "name"});
+  o.iname = text_option(L, 4, "iname", o.iname);
+  o.name = text_option(L, 4, "name", "");
+  const std::string axis = text_option(L, 4, "axis", "outside");
+  if (axis != "outside" && axis != "inside")
+    bad_argument(L, 4,
+                 fmt::format("option 'axis': \"{}\" is neither \"outside\" nor \"inside\"", axis));
+  o.inside = axis == "inside";
+  Kernel made;
+  {
+    const State::Pause pause(s);
+    made = to_batched(*k, o);
+  }
+  push_kernel(L, std::move(made));
   return 1;
 }
 

@@ -284,6 +284,7 @@ const luaL_Reg kFunctions[] = {
     {"parse", guarded<parse_function>},
     {"parse_fortran", guarded<parse_fortran_function>},
     {"program", guarded<program_function>},
+    {"to_batched", guarded<to_batched_function>},
     {"transform_callee", guarded<transform_callee_function>},
     {nullptr, nullptr},
 };

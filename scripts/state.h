@@ -169,6 +169,7 @@ int knob_function(lua_State* L, State& s);
 /// makers.cpp
 int make_copy_kernel_function(lua_State* L, State& s);
 int make_einsum_function(lua_State* L, State& s);
+int to_batched_function(lua_State* L, State& s);
 /// `lp.callee` and `lp.transform_callee`, see callees.cpp.
 int callee_function(lua_State* L, State& s);
 int transform_callee_function(lua_State* L, State& s);

@@ -8,6 +8,7 @@ namespace moonloop::test {
 /// one that fits, others sizes that no tile divides.
 inline const std::multimap<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
+    {"batched/solve.lua", "batched/solve.loop -p n=6 -p nbatch=70"},
     {"edit/cpu.lua", "edit/edit.loop -p n=101 -p m=67"},
     {"edit/diagonals.lua", "edit/edit.loop -p n=101 -p m=67"},
     {"fortran/hydro_gpu.lua", "fortran/hydro.f90 -p n=35 -p m=20"},

@@ -256,6 +256,7 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
                                  "lp.cost",
                                  "lp.crossover",
                                  "Kernel:cost",
+                                 "lp.to_batched",
                                  "lp.transform_callee",
                                  "lp.make_copy_kernel",
                                  "lp.make_einsum",

@@ -19,6 +19,12 @@ domain {[i]: 0 <= i < n}
 y[i] = 2*x[i]
 )";
 
+const char* const kScale = R"(
+kernel scale(n: int32, x: in float64[n], y: out float64[n])
+domain {[i]: 0 <= i < n}
+y[i] = 2*x[i]
+)";
+
 }  // namespace
 
 TEST_CASE("callees: steps by a function or a script, and their replay") {
@@ -150,4 +156,28 @@ rows = lp.make_copy_kernel("N0,N1", "N1,N0", {name = "turn"})
       "bad-argument: bad argument #3 to 'make_copy_kernel' (option 'shape' has 1 extents, and the "
       "layout 2 axes)");
   CHECK(error("make_copy_kernel(\"foo\")").starts_with("bad-axis-tag: no array axis tag `foo`"));
+}
+
+TEST_CASE("to_batched: a kernel of many batches that steps go on from, and what it is given") {
+  const Kernel k = transform(kScale, R"lua(
+local many = lp.to_batched(scale, "m", {"x", "y"}, {axis = "inside", iname = "b", name = "many"})
+assert(table.concat(many.inames, " ") == "b i")
+scale = lp.split_iname(many, "b", 4, {inner_tag = "vec"})
+)lua");
+  CHECK(k.name == "many");
+  CHECK(k.trace.size() == 1);
+  RunRequest request;
+  request.params = {{"n", "5"}, {"m", "11"}};
+  request.verify = true;
+  CHECK(run_kernel(k, k, request).verification->equal());
+  const auto error = [](const std::string& arguments) {
+    const Diagnostic d = failure(kScale, "lp.to_batched(" + arguments + ")");
+    return d.code + ": " + d.text;
+  };
+  const std::string bad = "bad-argument: bad argument #";
+  CHECK(error("3") == bad + "1 to 'to_batched' (kernel expected, got number)");
+  CHECK(error("scale, 3, 4") == bad + "3 to 'to_batched' (array expected, got number)");
+  CHECK(error("scale, 3, {'x', 'y'}, {axis = 'up'}") ==
+        bad + "4 to 'to_batched' (option 'axis': \"up\" is neither \"outside\" nor \"inside\")");
+  CHECK(error("scale, -1") == "bad-count: there are no -1 batches");
 }
