@@ -59,9 +59,9 @@ class Pipeline {
     k = distribute_loops(k, iname_, {fills}, {.suffixes = {suffix, ""}});
     const std::string ahead = iname_ + suffix, rest = loop_of_others(k, fills, ahead);
     const std::string later = NewInames(k).take("", ahead + "_later");
-    k = split_at(k, ahead, to_string(begin_of_later(k, ahead)), {"", later}, k_.at);
+    // What fuse_loops proves is the order of all four.
+    k = split_at(k, ahead, to_string(begin_of_later(k, ahead)), {"", later}, k_.at, Proof::LeftOut);
     const std::string moved = NewInames(k).take("", ahead + "_moved");
-    // What fuse_loops proves is the order of all three.
     k = map_domain(k,
                    fmt::format("{{ [{0}] -> [{1}] : {1} = {0} - {2} }}", later, moved, stages_ - 1),
                    k_.at, Proof::LeftOut);

@@ -223,8 +223,9 @@ class Cut {
 }  // namespace
 
 Kernel split_at(const Kernel& k, const std::string& iname, const std::string& at,
-                const SplitAtNames& names, const Span& span) {
-  return proved(Cut(k, iname, at, span).apply(names));
+                const SplitAtNames& names, const Span& span, Proof proof) {
+  Kernel out = Cut(k, iname, at, span).apply(names);
+  return proof == Proof::LeftOut ? out : proved(std::move(out));
 }
 
 extern const Op split_at_op;

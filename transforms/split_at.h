@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -13,8 +13,9 @@ struct SplitAtNames {
 
 /// `k` with the loop `iname` cut at the value `at`, an expression over the loops around it and
 /// parameters: a loop over lesser values, then one over the others, with copies of the
-/// instructions. See the documentation of the step.
+/// instructions. See the documentation of the step. The order that it has is the new meaning;
+/// `proof` is of what loops with tags need.
 Kernel split_at(const Kernel& k, const std::string& iname, const std::string& at,
-                const SplitAtNames& names, const Span& span);
+                const SplitAtNames& names, const Span& span, Proof proof = Proof::Made);
 
 }  // namespace moonloop

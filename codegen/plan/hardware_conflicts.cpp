@@ -112,7 +112,7 @@ bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAcc
 
 std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
     const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
-    const std::string& carried, bool groups) {
+    const std::string& carried, bool groups, bool which) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
@@ -138,7 +138,9 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across(
   const std::optional<bool> apart =
       conflicts_.plainly_agree(x, y, same, carried, in_one_group, anywhere ? nullptr : &of_items);
   if (apart == true) return std::nullopt;
-  if (apart == false && !groups && !plan_.reasons && !is_claimed(x, y, "local")) return Pairs{};
+  if (apart == false && !which && (!groups || trusted_.empty()) &&
+      !is_claimed(x, y, groups ? "global" : "local"))
+    return Pairs{};
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);
   if (!carried.empty()) {
     auto later = conflicts_.in_later(std::move(pairs), x, y, carried);
@@ -186,7 +188,13 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_groups(
     const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
     const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
-  return unless_claimed(x, y, across(x, y, same, carried, true), "global");
+  return unless_claimed(x, y, across(x, y, same, carried, true, true), "global");
+}
+
+bool HardwareConflicts::meet_across_groups(const StatementAccess& x, const StatementAccess& y,
+                                           const std::vector<std::string>& same) {
+  return !plan_.lies_in(x.variable, AddressSpace::Local) &&
+         unless_claimed(x, y, across(x, y, same, {}, true, false), "global");
 }
 
 std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(
@@ -228,7 +236,7 @@ std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_copies(
 std::optional<HardwareConflicts::Pairs> HardwareConflicts::across_items(
     const StatementAccess& x, const StatementAccess& y, const std::vector<std::string>& same,
     const std::string& carried) {
-  return unless_claimed(x, y, across(x, y, same, carried, false), "local");
+  return unless_claimed(x, y, across(x, y, same, carried, false, plan_.reasons), "local");
 }
 
 namespace {

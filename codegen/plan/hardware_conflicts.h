@@ -38,7 +38,7 @@ class HardwareConflicts {
 
   /// Instances of two accesses: those `in` the one relation that are not in the other, if there is
   /// one. That there are some is known; the difference takes much longer. Null where nobody asks
-  /// which they are: the plan gives no reasons and no claim speaks against them.
+  /// which they are.
   struct Pairs {
     Map in, but;
 
@@ -50,6 +50,9 @@ class HardwareConflicts {
   std::optional<Pairs> across_groups(const StatementAccess& x, const StatementAccess& y,
                                      const std::vector<std::string>& same,
                                      const std::string& carried = {});
+  /// Whether there are such instances.
+  bool meet_across_groups(const StatementAccess& x, const StatementAccess& y,
+                          const std::vector<std::string>& same);
   /// The same in one group, but in two different work-items.
   std::optional<Pairs> across_items(const StatementAccess& x, const StatementAccess& y,
                                     const std::vector<std::string>& same,
@@ -73,9 +76,10 @@ class HardwareConflicts {
  private:
   std::optional<Pairs> unless_claimed(const StatementAccess& x, const StatementAccess& y,
                                       std::optional<Pairs> pairs, const std::string& scope);
+  /// `which`: somebody asks for the instances.
   std::optional<Pairs> across(const StatementAccess& x, const StatementAccess& y,
                               const std::vector<std::string>& same, const std::string& carried,
-                              bool groups);
+                              bool groups, bool which);
   /// Whether some statement says that it needs no synchronization with the other one.
   bool is_claimed(const StatementAccess& x, const StatementAccess& y,
                   const std::string& scope) const;

@@ -432,7 +432,7 @@ class Cutter {
                     const std::vector<std::string>& loops) {
     try {
       const IslBudget budget(kConflictOperations);
-      return hardware_conflicts_.across_groups(x, y, loops).has_value();
+      return hardware_conflicts_.meet_across_groups(x, y, loops);
     } catch (const IslQuota&) { return true; }
   }
 

@@ -112,12 +112,15 @@ class Printer {
  public:
   std::string at_least(const Expr& e, Level level) {
     Text t = print(e);
-    return t.level >= level ? t.s : "(" + t.s + ")";
+    return t.level >= level ? std::move(t.s) : "(" + t.s + ")";
   }
 
   std::string list(const Exprs& es) {
     std::string out;
-    for (const Expr& e : es) out += (out.empty() ? "" : ", ") + at_least(e, kTernary);
+    for (const Expr& e : es) {
+      if (!out.empty()) out += ", ";
+      out += at_least(e, kTernary);
+    }
     return out;
   }
 
@@ -175,9 +178,10 @@ class Printer {
           continue;
         }
       }
-      out += how.text + at_least(t, above);
+      out += how.text;
+      out += at_least(t, above);
     }
-    return {out, how.level};
+    return {std::move(out), how.level};
   }
 
   Text binary(const Binary& x) {

@@ -5,6 +5,7 @@
 
 #include "core/model/closed_rules.h"
 #include "core/model/domain.h"
+#include "core/model/memo.h"
 
 namespace moonloop {
 
@@ -48,11 +49,32 @@ const Instruction* Kernel::find_insn(std::string_view id) const {
   return nullptr;
 }
 
+namespace {
+
+const Memo::Homes& homes_of(const std::vector<Domain>& domains) {
+  constexpr std::size_t kMost = 4;  // a step asks about what was and what is
+  auto& known = memo().homes;
+  for (const Memo::Homes& h : known)
+    if (std::equal(h.domains.begin(), h.domains.end(), domains.begin(), domains.end(),
+                   [](const Set& s, const Domain& d) { return s.get() == d.set.get(); }))
+      return h;
+  Memo::Homes out;
+  for (std::size_t n = 0; n < domains.size(); ++n) {
+    const Set& s = out.domains.emplace_back(domains[n].set);
+    for (unsigned i = 0; i < unsigned(count(isl_set_dim(s.get(), isl_dim_set))); ++i)
+      if (const char* name = isl_set_get_dim_name(s.get(), isl_dim_set, i))
+        out.inames.add(name, static_cast<int>(n));
+  }
+  if (known.size() == kMost) known.pop_back();
+  known.push_front(std::move(out));
+  return known.front();
+}
+
+}  // namespace
+
 const Domain* Kernel::home_of(std::string_view iname) const {
-  const Id id = isl_id_alloc(isl(), std::string(iname).c_str(), nullptr);  // one for each name
-  for (const Domain& d : domains)
-    if (isl_set_find_dim_by_id(d.set.get(), isl_dim_set, id.get()) >= 0) return &d;
-  return nullptr;
+  const int at = homes_of(domains).inames.find(iname);
+  return at == NameIndex::kNone ? nullptr : &domains[std::size_t(at)];
 }
 
 const InameTag* Kernel::tag(std::string_view iname) const {

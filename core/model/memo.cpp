@@ -75,6 +75,7 @@ void Memo::limit() {
           held_maps_.size() <
       kMost)
     return;
+  homes.clear();
   texts.clear();
   nests.clear();
   proofs.clear();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/name_index.h"
 #include "core/model/proof_keys.h"
 #include "core/sets/isl.h"
 
@@ -28,6 +29,13 @@ class Memo {
   /// Whether remembered orders are computed once more and compared, an InternalError where they
   /// differ: for tests of the keys. Costs what the memo saves.
   bool compares = false;
+  /// Domains of a kernel, and by iname which of them has it.
+  struct Homes {
+    std::vector<Set> domains;
+    NameIndex inames;  // their characters are those of the domains
+  };
+  /// Of the kernels that Kernel::home_of was asked about last.
+  std::deque<Homes> homes;
   /// Sets by their texts, in which names are only numbers, each with its own names by number.
   std::unordered_map<std::string, std::pair<Set, std::vector<std::string>>> texts;
   /// Relations by the expressions that they are made of.

@@ -162,7 +162,7 @@ class StandInCheck {
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and not a stand-in: it accesses only new variables
-      if (commute(at.insn, p.now, a.variable)) continue;
+      if (stays_beside(p, at.insn, w) || commute(at.insn, p.now, a.variable)) continue;
       Question q(Question::About::Others);
       q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
       q.statement(was_.order, w), q.statement(was_.order, p.served);
@@ -188,6 +188,40 @@ class StandInCheck {
         return true;
       });
     }
+  }
+
+  /// Whether the statement `now`, `w` of the old order, is on the same side of `p` as of what that
+  /// serves, in the same loops, whose iterations are one after the other: then each of its
+  /// instances keeps its order with `p`, whatever they access.
+  bool stays_beside(const Placed& p, int now, int w) const {
+    const RunOrder &was = was_.order, &is = is_.order;
+    const std::size_t shared = is.common_loops(now, p.now);
+    if (now == p.now || w == p.served || was.common_loops(w, p.served) != shared ||
+        is.first(now, p.now) != was.first(w, p.served))
+      return false;
+    for (std::size_t i = 0; i < shared; ++i) {
+      const std::string& loop = is.loops(now)[i];
+      if (loop != was.loops(w)[i] || is_parallel(is.kernel().tag(loop)) || !keeps_loop(p, loop))
+        return false;
+    }
+    return true;
+  }
+  /// Whether instances of `p` are in the iteration of a loop that what they serve is in, as their
+  /// relation says in so many words.
+  bool keeps_loop(const Placed& p, const std::string& loop) const {
+    const std::vector<std::string>&now = is_.order.dims(p.now), &served = was_.order.dims(p.served);
+    const auto i = std::find(now.begin(), now.end(), loop);
+    const auto j = std::find(served.begin(), served.end(), loop);
+    if (i == now.end() || j == served.end() || !parts(p)) return false;
+    const std::size_t a = std::size_t(i - now.begin()),
+                      b = now.size() + std::size_t(j - served.begin());
+    const auto says_so = [&](const LinearForm& f) {
+      return f.constant == 0 && f.terms.size() == 2 && f.terms[0].first == a &&
+             f.terms[1].first == b && f.terms[0].second == -f.terms[1].second;
+    };
+    return std::all_of(parts(p)->begin(), parts(p)->end(), [&](const LinearRows& part) {
+      return std::any_of(part.zero.begin(), part.zero.end(), says_so);
+    });
   }
 
   // ---- Linear constraints, before isl is asked. False says nothing.

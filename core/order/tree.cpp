@@ -83,17 +83,19 @@ class LoopSorter {
     for (int i = 0; i < n; ++i) {
       const auto it = preferred.find(names_[i]);
       rank[i] = it == preferred.end() ? static_cast<int>(k_.loop_order.size()) + i : it->second;
-      const InameTag* tag = k_.tag(names_[i]);
-      if (tag && tag->kind == TagKind::Group) rank[i] -= 1 << 24;  // outermost, axis order within
-      if (tag && tag->kind == TagKind::Group) rank[i] -= tag->axis << 20;
+    }
+    for (const auto& [iname, tag] : k_.iname_tags) {
+      const auto it = tag.kind == TagKind::Group ? number_.find(iname) : number_.end();
+      if (it == number_.end()) continue;
+      rank[it->second] -= 1 << 24;  // outermost, axis order within
+      rank[it->second] -= tag.axis << 20;
     }
     const std::vector<int> order = sort_topologically(inside_, rank);
     if (order.size() != names_.size()) refuse_cycle();
     std::vector<int> position(n);
     for (int i = 0; i < n; ++i) position[order[i]] = i;
     // Nests have different inames, and so different loops unless they have inames in teams.
-    const bool teams = std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(),
-                                   [](const auto& t) { return in_team(&t.second); });
+    const bool teams = !in_teams_.empty();
     std::map<std::vector<std::string>, SharedNames> known;
     const auto shared = [&](std::vector<std::string> names) {
       if (names.empty()) return SharedNames();
@@ -108,7 +110,7 @@ class LoopSorter {
       std::vector<std::string> loops, items;
       for (const int l : nest.loops) loops.push_back(names_[l]);
       for (const std::string& i : *nest.inames)
-        if (in_team(k_.tag(i))) items.push_back(i);
+        if (in_teams_.contains(i)) items.push_back(i);
       LoopNest around;
       around.loops = around.dims = shared(std::move(loops));
       if (!items.empty()) {
@@ -123,9 +125,11 @@ class LoopSorter {
 
  private:
   void collect() {
+    for (const auto& [iname, tag] : k_.iname_tags)
+      if (in_team(&tag)) in_teams_.insert(iname);
     for (Nest& nest : nests_.all)
       for (const std::string& iname : *nest.inames) {
-        if (in_team(k_.tag(iname))) continue;
+        if (in_teams_.contains(iname)) continue;
         const auto [it, fresh] = number_.try_emplace(iname, static_cast<int>(names_.size()));
         if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(nest.first);
         uses_[it->second] += nest.size;
@@ -262,6 +266,7 @@ class LoopSorter {
   const Kernel& k_;
   Nests& nests_;
   std::vector<std::string> names_;
+  std::set<std::string> in_teams_;
   std::map<std::pair<int, int>, int> together_;  // in how many instructions two loops meet
   std::map<std::string, int> number_;
   std::vector<int> uses_;

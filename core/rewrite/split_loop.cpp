@@ -160,9 +160,13 @@ Set simplified(const Set& s, const std::string& outer, const std::string& inner,
       all = isl_set_union(all.take(), isl_set_from_basic_set(part.copy()));
       continue;
     }
-    Set points = isl_set_universe(isl_set_get_space(s.get()));
+    const auto at = static_cast<unsigned>(i->at);
+    Set points = isl_set_from_basic_set(
+        isl_basic_set_drop_constraints_involving_dims(part.copy(), i->type, at, 1));
     for (const Constraint& c : constraints_of(part)) {
-      if (i->type == isl_dim_param && follows_from_length(c, *i, length)) continue;
+      if (!yes(isl_constraint_involves_dims(c.get(), i->type, at, 1)) ||
+          (i->type == isl_dim_param && follows_from_length(c, *i, length)))
+        continue;
       points = isl_set_add_constraint(points.take(), on_outer_alone(c, *o, *i, length).take());
     }
     all = isl_set_union(all.take(), points.take());

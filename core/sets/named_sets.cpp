@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/diagnostic.h"
+#include "core/sets/linear_proof.h"
 
 namespace moonloop {
 namespace {
@@ -30,27 +31,40 @@ Set move(Set s, isl_dim_type to, int to_pos, isl_dim_type from, int from_pos) {
                            static_cast<unsigned>(from_pos), 1);
 }
 
-/// Without the bounds of dimension `d` where these are numbers and nothing else depends on it: what
-/// is left of the others once it goes is the same, and isl need not look for it.
-Set without_own_bounds(const Set& s, int d) {
-  const auto at = static_cast<unsigned>(d);
-  Set own = isl_set_drop_constraints_not_involving_dims(s.copy(), isl_dim_set, at, 1);
-  const int all = dims(s, isl_dim_set);
-  const auto involves = [&](isl_dim_type type, int from, int n) {
-    return n > 0 && yes(isl_set_involves_dims(own.get(), type, static_cast<unsigned>(from),
-                                              static_cast<unsigned>(n)));
+/// Without the bounds of dimensions that go where these are numbers and nothing else depends on
+/// them: what is left of the others is the same, and isl need not look for it. Only of one part
+/// without quotients.
+Set without_own_bounds(Set s, const std::vector<bool>& goes) {
+  const std::optional<LinearRows> rows = linear_rows(s);
+  if (!rows || rows->quotients > 0) return s;
+  struct Range {
+    std::int64_t low = INT64_MIN, high = INT64_MAX;
+    bool own = true;
   };
-  if (involves(isl_dim_param, 0, dims(s, isl_dim_param)) || involves(isl_dim_set, 0, d) ||
-      involves(isl_dim_set, d + 1, all - d - 1) || yes(isl_set_is_empty(own.get())))
-    return s;
-  return isl_set_drop_constraints_involving_dims(s.copy(), isl_dim_set, at, 1);
-}
-
-/// Of one part, without quotients.
-bool is_plain(const Set& s) {
-  if (count(isl_set_n_basic_set(s.get())) != 1) return false;
-  const BasicSet only = isl_set_simple_hull(s.copy());
-  return count(isl_basic_set_dim(only.get(), isl_dim_div)) == 0;
+  std::vector<Range> ranges(rows->dims);
+  const auto see = [&](const LinearForm& f, bool is_zero) {
+    if (f.terms.size() == 1 && f.terms[0].first < rows->dims) {
+      const auto& [d, a] = f.terms[0];
+      Range& r = ranges[d];
+      if (a > 0 || is_zero)
+        r.low = std::max(r.low, -floor_div(a > 0 ? f.constant : -f.constant, std::abs(a)));
+      if (a < 0 || is_zero)
+        r.high = std::min(r.high, floor_div(a < 0 ? f.constant : -f.constant, std::abs(a)));
+    } else {
+      for (const auto& [v, a] : f.terms)
+        if (v < rows->dims) ranges[v].own = false;
+    }
+  };
+  for (const LinearForm& f : rows->zero) see(f, true);
+  for (const LinearForm& f : rows->not_negative) see(f, false);
+  for (std::size_t d = 0; d < ranges.size(); ++d) {
+    const Range& r = ranges[d];
+    const bool bounded = r.low != INT64_MIN || r.high != INT64_MAX;
+    if (r.own && bounded && r.low <= r.high && goes[d])
+      s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, static_cast<unsigned>(d),
+                                                  1);
+  }
+  return s;
 }
 
 }  // namespace
@@ -75,9 +89,10 @@ Set to_dims(Set s, const std::vector<std::string>& names) {
     const std::string name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  if (is_plain(s))
-    for (int i = 0; i < dims(s, isl_dim_set); ++i)
-      if (!wanted(i)) s = without_own_bounds(s, i);
+  std::vector<bool> goes;
+  for (int i = 0; i < dims(s, isl_dim_set); ++i) goes.push_back(!wanted(i));
+  if (std::find(goes.begin(), goes.end(), true) != goes.end())
+    s = without_own_bounds(std::move(s), goes);
   // All that go at once: isl simplifies what is left each time. Those that stay wait aside.
   int runs = 0;
   for (int i = 0; i < dims(s, isl_dim_set); ++i) runs += !wanted(i) && (i == 0 || wanted(i - 1));
@@ -103,8 +118,15 @@ Set to_dims(Set s, const std::vector<std::string>& names) {
     if (p >= 0) {
       s = move(std::move(s), isl_dim_set, at, isl_dim_param, p);
     } else {
-      s = isl_set_insert_dims(s.take(), isl_dim_set, static_cast<unsigned>(at), 1);
-      s = isl_set_set_dim_name(s.take(), isl_dim_set, static_cast<unsigned>(at), names[i].c_str());
+      std::size_t end = i + 1;  // all that are missing here at once
+      while (end < names.size() && find_dim(s, isl_dim_param, names[end]) < 0 &&
+             find_dim(s, isl_dim_set, names[end]) < 0)
+        ++end;
+      s = isl_set_insert_dims(s.take(), isl_dim_set, static_cast<unsigned>(at),
+                              static_cast<unsigned>(end - i));
+      for (; i < end; ++i)
+        s = isl_set_set_dim_name(s.take(), isl_dim_set, static_cast<unsigned>(i), names[i].c_str());
+      --i;
     }
   }
   return s;

@@ -568,6 +568,7 @@ local function take_lanes(device, why, base, lanes)
   while size < 1024 and 2*size < (two and most // 16 or longest) do size = 2*size end
   local items = script:knob(base .. "_items", {64, 128, 256, 512, 1024}, size)
   local rows = Script.computed("%s//32", {items}, function(n) return n // 32 end)
+  local splits = {}
   for _, lane in ipairs(lanes) do
     local y = second[lane]
     local each = facts.trips[lane] ~= 1 and from_zero(device, why, lane) or lane
@@ -577,20 +578,16 @@ local function take_lanes(device, why, base, lanes)
       if far_along(facts, lane, second[lane]) > far_along(facts, lane, lane) then
         across, along = y, each
       end
-      if not device:split(why, across, rows, {inner_tag = "l.1"})
-          or not device:split(why, along, 32, {inner_tag = "l.0"}) then
-        return false
-      end
+      splits[#splits + 1] = {across, rows, {inner_tag = "l.1"}}
+      splits[#splits + 1] = {along, 32, {inner_tag = "l.0"}}
     elseif facts.trips[lane] ~= 1 then
       local inner = two and device:fresh(each .. "_in") or nil
-      local options = two and {inner_iname = inner} or {inner_tag = "l.0"}
-      if not device:split(why, each, items, options)
-          or two and not device:split(why, inner, 32, {outer_tag = "l.1", inner_tag = "l.0"}) then
-        return false
-      end
+      splits[#splits + 1] = {each, items, two and {inner_iname = inner} or {inner_tag = "l.0"}}
+      if two then splits[#splits + 1] = {inner, 32, {outer_tag = "l.1", inner_tag = "l.0"}} end
     end
   end
-  return true
+  if #splits == 1 then return device:split(why, table.unpack(splits[1])) ~= nil end
+  return #splits == 0 or script:try_splits(why, splits)
 end
 
 -- One group runs a loop in order, with all that is in it: its work-items wait for each other, which

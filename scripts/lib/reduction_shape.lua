@@ -91,11 +91,21 @@ local function long_one(s, first, last, enough)
   return best
 end
 
+-- By iname, how often it runs at most, if that is known: found out when it is asked for.
+local function trips_of(knl, params)
+  return setmetatable({}, {__index = function(trips, iname)
+    if not iname then return nil end
+    local most = knl:trips(params, iname)
+    rawset(trips, iname, most or false)
+    return most
+  end})
+end
+
 -- The shape of instructions that have all loops in common, for these sizes. `apart`: a loop around
 -- them that groups share anyway. `near`: the reduced loop, but the one along memory, that work-items share.
 function Shape.of(knl, insns, params, apart)
   local reads = deepest_reads(knl, insns, params)
-  local out = {kept = {}, reduced = insns[1].reduction_inames, trips = knl:trips(params),
+  local out = {kept = {}, reduced = insns[1].reduction_inames, trips = trips_of(knl, params),
                lane = along_memory(insns, reads), others = {}}
   for _, each in ipairs(insns[1].inames) do
     if each ~= apart then out.kept[#out.kept + 1] = each end
