@@ -140,6 +140,7 @@ struct Instead {
   std::string c;
   bool calls = false;                     // intrinsic functions that the standard does not have
   std::vector<std::string> modules = {};  // of the interfaces, that nothing else uses
+  std::vector<std::string> labels = {};   // see own_labels()
 };
 
 /// The modules that a text declares at the beginnings of lines.
@@ -332,6 +333,7 @@ class Compiler {
         {}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c"), !calls.empty()};
     write_file(out.c, {r.code});
     for (const Replaced& x : r.routines) collect_modules(x.by.module, out.modules);
+    out.labels = own_labels(r);
     if (!is_fixed_form(path, common_.fortran)) {
       out.fortran = {folder + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {file_of(r.routines, calls)});
@@ -447,29 +449,37 @@ class Compiler {
   std::set<std::string> found_;  // kernels that files have
 };
 
+/// Makes one object of a routine's file and of what replaces routines of it, which has the same
+/// names for the linker as the file's own; whether `ld` and `objcopy` succeeded.
+bool one_object(const std::vector<std::string>& objects, const std::string& to,
+                const std::vector<std::string>& labels) {
+  std::vector<std::string> link{"ld", "-r", "-o", to};
+  link.insert(link.end(), objects.begin(), objects.end());
+  if (!compile(link)) return false;
+  if (labels.empty()) return true;
+  const std::string list = objects[0] + ".labels";
+  write_file(list, {fmt::format("{}\n", fmt::join(labels, "\n"))});
+  return compile({"objcopy", "--wildcard", "--localize-symbols=" + list, to});
+}
+
 /// Compiles the files in their order, as later ones may use modules of earlier ones, and links;
 /// whether the compilers succeeded.
 bool build(const Compiler& compiler, const Compilation& c,
            const std::map<std::size_t, Instead>& instead) {
-  std::vector<std::string> words = c.words, added;
+  std::vector<std::string> words = c.words;
   for (const std::size_t i : c.sources) {
     const auto replaced = instead.find(i);
     const std::string own = fs::path(c.words[i]).stem().string() + ".o";
     if (replaced != instead.end()) {
       const std::vector<std::string> objects = compiler.objects(c, c.words[i], replaced->second);
       if (objects.empty()) return false;
-      words[i] = objects[0];
-      added.insert(added.end(), objects.begin() + 1, objects.end());
-      if (!c.objects) continue;
-      std::vector<std::string> one{"ld", "-r", "-o", c.output.empty() ? own : c.output};
-      one.insert(one.end(), objects.begin(), objects.end());
-      if (!compile(one)) return false;
+      words[i] = c.objects ? c.output.empty() ? own : c.output : objects[0] + ".one.o";
+      if (!one_object(objects, words[i], replaced->second.labels)) return false;
     } else {
       words[i] = compiler.object(c, i, c.objects ? own : "");
       if (words[i].empty()) return false;
     }
   }
-  words.insert(words.end(), added.begin(), added.end());
   return c.objects || compile(words);
 }
 

@@ -300,7 +300,50 @@ std::optional<Diagnostic> by_one_thread(const Kernel& k, const FortranTeam& team
   return std::nullopt;
 }
 
+/// What follows a text at each of its places in another, up to one of the letters in `end`.
+std::vector<std::string> all_after(const std::string& word, const std::string& text,
+                                   const char* end) {
+  std::vector<std::string> out;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    at += word.size();
+    out.push_back(text.substr(at, text.find_first_of(end, at) - at));
+  }
+  return out;
+}
+
+/// Without the continuations of lines in free form.
+std::string joined_lines(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '&' && text[i + 1] == '\n')
+      i = std::min(text.find_first_not_of(" &", i + 2), text.size()) - 1;
+    else
+      out += text[i];
+  }
+  return out;
+}
+
 }  // namespace
+
+std::vector<std::string> own_labels(const Replacement& r) {
+  std::vector<std::string> out = r.names;
+  for (std::size_t i = 0; i < r.routines.size(); ++i) {
+    const Replaced& x = r.routines[i];
+    const std::string inside = joined_lines("\n" + x.by.routine),
+                      after = joined_lines("\n" + x.by.after);
+    for (const std::string& label :
+         all_after("bind(c, name=\"", x.by.module + inside + after, "\""))
+      if (!x.home || !x.home->bound || label != *x.home->bound) out.push_back(label);
+    for (const char* word : {"\nsubroutine ", "\nrecursive subroutine "}) {
+      for (const std::string& name : all_after(word, after, "( \n")) out.push_back(name + "_");
+      for (const std::string& name : all_after(word, inside, "( \n"))
+        if (!r.names[i].starts_with(name)) out.push_back("*_" + name);  // beside the routine
+    }
+    for (const std::string& module : all_after("\nmodule ", "\n" + x.by.module, "\n"))
+      out.push_back("*" + module + "*");
+  }
+  return out;
+}
 
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
                              Target target, bool interfaces, GenerateOptions options) {

@@ -39,6 +39,10 @@ struct Replacement {
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
                              Target target, bool interfaces, GenerateOptions options = {});
 
+/// Names for the linker that only the code and its interfaces have for each other: patterns for
+/// `objcopy --wildcard`. Routines of one name in two modules would have them twice in a program.
+std::vector<std::string> own_labels(const Replacement& r);
+
 /// The interface of all kernels, for the file `to`: with the modules that the routines are in, or
 /// all of the file of their main program. Fails `unsupported` where `to` has to have another name.
 std::string interface_file(const std::vector<Replaced>& all, const std::vector<Kernel>& kernels,

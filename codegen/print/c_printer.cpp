@@ -23,8 +23,16 @@ std::size_t break_before(const std::string& line) {
   const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t from = std::max(kColumns / 2, text + 8), to = std::max(kColumns, text + 40);
   int depth = 0, least = 1 << 20;
+  char quote = 0;
   for (std::size_t i = 0; i < line.size() && i <= to; ++i) {
     const char c = line[i];
+    if (quote != 0 || c == '"' || c == '\'') {
+      if (quote != 0 && c == '\\')
+        ++i;
+      else if (quote == 0 || c == quote)
+        quote = quote == 0 ? c : 0;
+      continue;
+    }
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
     if (c != ' ' || i < from) continue;

@@ -16,11 +16,6 @@ bool is_callers(const Called& p, const FortranBox& b) {
 
 bool is_input(const FortranBox& b) { return b.intent == ", intent(in)"; }
 
-/// What the routine calls it. A module may give a function's result another name.
-const std::string& name_outside(const Called& p, const FortranBox& b) {
-  return b.result && p.around.separate ? *p.around.separate : b.name;
-}
-
 std::string place_name(const Called& p, const FortranBox& b) {
   return fortran_name("", p.kernel, "_place_of_" + b.name);
 }
@@ -55,7 +50,7 @@ std::string boxes(const Called& p) {
       out += fmt::format(
           "  {}{}{} :: {}{}\n", b.type,
           is_callers(p, b) ? "" : std::string(b.record ? ", target" : fmt::format(", {}", in_box)),
-          b.intent + (b.optional ? ", optional" : ""), b.name,
+          b.intent + (b.optional ? ", optional" : ""), name_outside(p, b),
           b.bounds.empty() ? b.shape : b.bounds);
     out += fmt::format(
         "  type :: {2}_type\n    {0}, {3} :: value{1}\n  end type\n  type({2}_type), target :: "
@@ -104,7 +99,7 @@ std::string fill_boxes(const Called& p) {
                          name_outside(p, b));
       if (!b.bounds.empty()) out += fmt::format("  {0}({1}) => {0}\n", box, lower_bounds(b));
     } else if (b.pointer || b.record)
-      out += if_present(b, fmt::format("{} => {}", box, b.name));
+      out += if_present(b, fmt::format("{} => {}", box, name_outside(p, b)));
     else if (b.input)
       out +=
           if_present(b, fmt::format("if (allocated({0})) allocate ({1}, source={0})", b.name, box));
@@ -119,7 +114,7 @@ std::string empty_boxes(const Called& p) {
     if (!b.record && (b.pointer ? b.intent != ", intent(in)" : !b.input)) {
       const std::string box = name_of(p, parameter(p, argument)) + "%value";
       const std::string back = if_present(
-          b, b.pointer ? fmt::format("{} => {}", b.name, box)
+          b, b.pointer ? fmt::format("{} => {}", name_outside(p, b), box)
                        : fmt::format("call move_alloc({}, {})", box, name_outside(p, b)));
       out += "\n" + back.substr(0, back.size() - 1);
     }

@@ -38,7 +38,8 @@ struct DerivedType {
 };
 DerivedType type_of(const Called& p, const Parameter& a) {
   const FortranComponent& c = *a.fortran.component;
-  if (c.module.empty())
+  const bool of_program = p.around.contained && p.around.module.empty();  // which it knows
+  if (c.module.empty() && !of_program)
     fail("unsupported", a.at,
          "`{}`: `{}` is of a type that the routine itself declares, which no caller has", p.kernel,
          c.of);

@@ -124,10 +124,21 @@ std::string name_of_whole(const Called& p, const std::string& name) {
   return name_of(p, whole);
 }
 
+std::string name_outside(const Called& p, const FortranBox& b) {
+  if (!b.result) return b.name;
+  if (p.around.separate) return *p.around.separate;
+  std::string out = b.name;  // the function's where that has no `result`
+  const auto is_taken = [&](const Parameter& a) { return lower_case(a.name) == lower_case(out); };
+  while (lower_case(out) == lower_case(p.kernel) ||
+         (out != b.name && std::any_of(p.params.begin(), p.params.end(), is_taken)))
+    out = fortran_name("", out, "_value");
+  return out;
+}
+
 std::string passed_name(const Called& p, const Parameter& a) {
   if (is_used(p, a)) return imported_name(p, a);
   if (a.fortran.outer) return a.fortran.outer->name;
-  if (const FortranBox* b = box_of(p, a)) return b->name;
+  if (const FortranBox* b = box_of(p, a)) return name_outside(p, *b);
   if (p.around.separate && a.fortran.role == FortranRole::Result) return *p.around.separate;
   return a.fortran.component ? name_of_whole(p, a.fortran.component->of) : name_of(p, a);
 }

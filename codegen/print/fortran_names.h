@@ -42,6 +42,9 @@ std::string name_of_whole(const Called& p, const std::string& name);
 /// That of a variable of another module in the routine.
 std::string imported_name(const Called& p, const Parameter& a);
 /// The name of what the caller in Fortran passes: for a component, the variable that has it. An
+/// What the routine calls a variable in a box: a function's result has a name of its own, which the
+/// module may give it.
+std::string name_outside(const Called& p, const FortranBox& b);
 /// outer variable, by the name that it has in the routine.
 std::string passed_name(const Called& p, const Parameter& a);
 /// The parameter as the caller's variable, or the part of one.

@@ -258,6 +258,7 @@ DirectiveText readable_directives(const Source& source, bool fixed, bool openmp)
 }
 
 std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::string>& paths,
+                                                    const std::string& of,
                                                     const FortranOptions& how) {
   std::map<std::string, ReadableCopy> out;
   for (const std::string& path : paths) {
@@ -269,7 +270,7 @@ std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::strin
              }) != text.end();
     };
     if (!has("$")) continue;
-    const FortranOptions own = options_elsewhere(path, how);
+    const FortranOptions own = options_elsewhere(path, of, how);
     const bool fixed = is_fixed_form(path, own);
     const Source* source = add_source(path, text);
     const std::string readable =

@@ -26,6 +26,7 @@ struct ReadableCopy {
   std::unique_ptr<File> file;
 };
 std::map<std::string, ReadableCopy> readable_copies(const std::vector<std::string>& paths,
+                                                    const std::string& of,
                                                     const FortranOptions& how);
 
 /// Fails `unsupported` where a file that `source` includes has lines that begin with `!$`, which

@@ -38,6 +38,9 @@ class Places {
   void know(const std::string& path, const Source* source) const { sources_[path] = source; }
   Span of(fp::CharBlock block) const;
   Span of(const std::optional<fp::ProvenanceRange>& range) const;
+  /// The statement that has the block, with all of its lines, or several between which are `;`;
+  /// empty where the block is in no file.
+  fp::CharBlock statement_of(fp::CharBlock block) const;
 
  private:
   const fp::AllCookedSources& cooked_;
@@ -221,6 +224,10 @@ Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 std::string routine_name(const sem::Symbol& s);
 std::string procedure_name(const ev::ProcedureDesignator& p);
 /// Whether only the program knows which procedure that is: one that a pointer points to, or that
+/// Whether nothing declares a procedure that has the name of a function or subroutine which GNU
+/// Fortran, and others after it, have besides the standard's and Flang does not know: their
+/// compilers call these, in their own ways.
+bool is_extension(const sem::Symbol& procedure);
 /// the type of a variable has. Of a function, the whole statement stays Fortran.
 bool is_found_at_run_time(const ev::ProcedureDesignator& p);
 /// The name of a function that C calls; fails `unsupported` for others.

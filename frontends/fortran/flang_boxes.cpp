@@ -5,6 +5,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/external.h"
+#include "frontends/fortran/flang_records.h"
 #include "frontends/fortran/flang_walk.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
@@ -159,12 +160,16 @@ struct MemoryFinder : TreeVisitor {
     const ev::SpecificIntrinsic* intrinsic = ref.proc().GetSpecificIntrinsic();
     const auto* details =
         callee ? callee->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+    const bool by_type = callee && callee->has<sem::ProcBindingDetails>();
+    if (const auto* c = ref.proc().GetComponent(); c && by_type)
+      found.insert(&c->GetFirstSymbol().GetUltimate());
     std::size_t number = 0;
     for (const auto& a : ref.arguments()) {
       const std::size_t n = number++;
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       const sem::Symbol* base = value ? base_of(*value) : nullptr;
       if (!base) continue;
+      if (by_type && a->isPassedObject()) found.insert(base);
       const sem::Symbol* dummy =
           details && n < details->dummyArgs().size() ? details->dummyArgs()[n] : nullptr;
       const bool keeps = dummy && !procedures.may_move_dummies(*callee);
@@ -405,6 +410,14 @@ void keep_parts_in_bounds(const KeptRecords& records, Routine& routine) {
   for (Variable& part : added) routine.variables.emplace(part.name, std::move(part));
 }
 
+/// Whether a record has no components that are variables of kernels: C has only its place.
+bool has_no_parts(const sem::Symbol& s, const Span& at) {
+  try {
+    const auto all = components_of(type_of_record(*ev::DynamicType::From(s), at), at);
+    return std::all_of(all.begin(), all.end(), [](const sem::Symbol* c) { return leads_back(*c); });
+  } catch (const Error&) { return false; }  // which is why it is no variable either
+}
+
 /// Whether the interface of a pure routine cannot point to it.
 bool is_out_of_reach(const sem::Symbol& s, const Routine& routine) {
   if (!routine.home.pure || !sem::IsDummy(s)) return false;
@@ -422,6 +435,12 @@ Boxes boxes_of(const fp::Block& block, const sem::Scope& scope, const Places& pl
   const std::set<std::string> later = sized_in_fortran(routine);
   for (const auto& [name, symbol] : scope)
     if (later.contains(name.ToString())) memory.found.insert(&symbol->GetUltimate());
+  for (const auto& [name, symbol] : scope) {
+    const sem::Symbol& s = symbol->GetUltimate();
+    if (&s.owner() == &scope && sem::IsDummy(s) && is_callers_record(s) &&
+        has_no_parts(s, places.of(s.name())))
+      memory.found.insert(&s);
+  }
   memory.spread(routine);
   KeptRecords records;
   for (const auto& [name, symbol] : scope) {
@@ -599,6 +618,12 @@ void end_boxes(const Boxes& boxes, Routine& routine, Body& body) {
   before.push_back({routine.at, Scope{std::make_shared<Body>(std::move(body))}});
   append(std::move(after), before);
   body = std::move(before);
+}
+
+std::string address_of_box(const std::string& name, const Routine& routine) {
+  for (const auto& [own, v] : routine.variables)
+    if (v.box && v.box->name == name) return own;
+  throw InternalError("an argument in a box has no address");
 }
 
 }  // namespace moonloop::fortran

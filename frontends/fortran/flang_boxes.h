@@ -47,4 +47,7 @@ BoxLines lines_of(const Box& box, const std::string& address, const std::string&
 /// Makes the boxes of a routine, whose statements have been read, end with it.
 void end_boxes(const Boxes& boxes, Routine& routine, Body& body);
 
+/// The argument that is the address of a routine's box.
+std::string address_of_box(const std::string& name, const Routine& routine);
+
 }  // namespace moonloop::fortran

@@ -1,6 +1,7 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang_boxes.h"
 #include "frontends/fortran/flang_records.h"
+#include "frontends/fortran/flang_wrong.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/procedures.h"
 #include "frontends/fortran/sections.h"
@@ -375,6 +376,8 @@ class Declarations {
   /// A variable or a component, whose bounds come before those that `v` has.
   void object(Variable v, const sem::Symbol& s, const Span& at) {
     if (v.outer && !is_wanted(v.name)) return;
+    if (routine_.wrong && routine_.wrong->has(s))
+      fail("fortran", at, "the declaration of `{}` has an error", shown(v));
     if (sem::IsPointer(s)) pointer(v, s, at);
     const auto type = ev::DynamicType::From(s);
     const auto& details = s.get<sem::ObjectEntityDetails>();

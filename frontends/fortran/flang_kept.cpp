@@ -10,6 +10,39 @@
 namespace moonloop::fortran {
 namespace {
 
+/// What a generic interface for the operator of an expression may be called; nothing where it has
+/// none, or one that has a name in the source.
+std::vector<std::string> names_of_operator(const fp::Expr& e) {
+  using E = fp::Expr;
+  const auto names = [](const auto&... all) {
+    return std::vector<std::string>{fmt::format("operator({})", all)...};
+  };
+  return std::visit(
+      [&](const auto& x) -> std::vector<std::string> {
+        using T = std::decay_t<decltype(x)>;
+        constexpr auto is = []<typename... U>() { return (std::is_same_v<T, U> || ...); };
+        if constexpr (is.template operator()<E::Add, E::UnaryPlus>()) return names("+");
+        if constexpr (is.template operator()<E::Subtract, E::Negate>()) return names("-");
+        if constexpr (is.template operator()<E::Multiply>()) return names("*");
+        if constexpr (is.template operator()<E::Divide>()) return names("/");
+        if constexpr (is.template operator()<E::Power>()) return names("**");
+        if constexpr (is.template operator()<E::Concat>()) return names("//");
+        if constexpr (is.template operator()<E::LT>()) return names("<", ".lt.");
+        if constexpr (is.template operator()<E::LE>()) return names("<=", ".le.");
+        if constexpr (is.template operator()<E::EQ>()) return names("==", ".eq.");
+        if constexpr (is.template operator()<E::NE>()) return names("/=", ".ne.");
+        if constexpr (is.template operator()<E::GE>()) return names(">=", ".ge.");
+        if constexpr (is.template operator()<E::GT>()) return names(">", ".gt.");
+        if constexpr (is.template operator()<E::NOT>()) return names(".not.");
+        if constexpr (is.template operator()<E::AND>()) return names(".and.");
+        if constexpr (is.template operator()<E::OR>()) return names(".or.");
+        if constexpr (is.template operator()<E::EQV>()) return names(".eqv.");
+        if constexpr (is.template operator()<E::NEQV>()) return names(".neqv.");
+        return {};
+      },
+      e.u);
+}
+
 /// The names in a statement, and what they are there.
 struct NamesInStatement : TreeVisitor {
   bool before(const TreeNode& n) override {
@@ -19,10 +52,23 @@ struct NamesInStatement : TreeVisitor {
   }
   void after(const TreeNode& n) override {
     n.when<fp::Name, fp::LoopControl::Bounds, fp::Variable, fp::IoImpliedDoControl, fp::Call,
-           fp::ErrLabel, fp::EndLabel, fp::EorLabel, fp::AltReturnSpec, fp::Expr>(
-        [&](const auto& x) { post(x); });
+           fp::ErrLabel, fp::EndLabel, fp::EorLabel, fp::AltReturnSpec, fp::Expr,
+           fp::AssignmentStmt>([&](const auto& x) { post(x); });
   }
-  void post(const fp::Expr& e) { note_record(sem::GetExpr(nullptr, e)); }
+  void post(const fp::Expr& e) {
+    const SomeExpr* typed = sem::GetExpr(nullptr, e);
+    note_record(typed);
+    const auto* ref = typed ? ev::UnwrapProcedureRef(*typed) : nullptr;
+    if (const sem::Symbol* s = ref ? ref->proc().GetSymbol() : nullptr)
+      if (std::vector<std::string> names = names_of_operator(e); !names.empty())
+        operations.emplace_back(s, std::move(names));
+  }
+  void post(const fp::AssignmentStmt& s) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    const auto* ref = a ? std::get_if<ev::ProcedureRef>(&a->u) : nullptr;
+    if (const sem::Symbol* by = ref ? ref->proc().GetSymbol() : nullptr)
+      operations.emplace_back(by, std::vector<std::string>{"assignment(=)"});
+  }
   void post(const fp::Name& n) {
     if (!n.symbol) return;
     all.push_back(&n);
@@ -85,6 +131,8 @@ struct NamesInStatement : TreeVisitor {
   std::vector<const sem::Symbol*> nested;    // the same to functions in a call's arguments
   std::vector<const fp::AllocateObject*> objects;
   std::vector<const fp::Expr*> targets;  // and pointers, which `associated` compares
+  /// The program's own, by the procedures that do them, and what they may be called.
+  std::vector<std::pair<const sem::Symbol*, std::vector<std::string>>> operations;
   bool asks_present = false;
   std::optional<fp::Label> format;
   std::list<fp::Label> labels;  // which the statement may go to, in its order
@@ -262,6 +310,7 @@ class Keeping : public RecordArguments {
         if (const sem::Symbol* base = base_of(*t)) by_name_.insert(base);
     for (const fp::Name* n : names.all) note_moved(n->symbol->GetUltimate());
     for (const fp::Name* n : names.all) name(*n);
+    for (const auto& [by, generic] : names.operations) operation(by->GetUltimate(), generic);
     for (const auto& [symbol, number] : numbers_)
       if (is_changed(*symbol)) may_change(number);
     return names;
@@ -284,8 +333,20 @@ class Keeping : public RecordArguments {
     if (in == kProgram || s.attrs().test(sem::Attr::PRIVATE) || s.owner().IsSubmodule() ||
         words_.contains(in))
       in_module(in);
-    if (in != kProgram) used_[in].insert(local == own ? local : local + " => " + own);
+    if (in != kProgram) {
+      const std::string generic = own.starts_with(".") ? "operator(" + own + ")" : own;
+      used_[in].insert(local == own || generic.starts_with("operator(") ? generic
+                                                                        : local + " => " + own);
+    }
     used_names_.insert(local);
+  }
+
+  /// One of a type needs no more than the type.
+  void operation(const sem::Symbol& by, const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      if (const auto it = by.owner().find(fp::CharBlock{name});
+          by.owner().IsModule() && it != by.owner().end())
+        return use(it->second->GetUltimate(), name);
   }
 
   void in_module(const std::string& module) {
@@ -338,7 +399,7 @@ class Keeping : public RecordArguments {
       named_.insert(local);
       return;
     }
-    if (s.attrs().test(sem::Attr::INTRINSIC)) return;
+    if (s.attrs().test(sem::Attr::INTRINSIC) || is_extension(s)) return;
     if (s.has<sem::ObjectEntityDetails>()) return variable(local, symbol);
     if (const auto* group = s.detailsIf<sem::NamelistDetails>()) return namelist(local, *group);
     if (s.has<sem::SubprogramDetails>() || s.has<sem::GenericDetails>() ||
@@ -645,6 +706,11 @@ OutputStatement read_call(const fp::CallStmt& s, const fp::ActionStmt& whole, fp
   try {
     kept = read_kept(whole, "call", source, at, moved);
   } catch (const Error& e) { why_not = e.diagnostics(); }
+  const sem::Symbol* callee = s.typedCall->proc().GetSymbol();
+  if (callee && is_extension(*callee)) {
+    if (kept) return std::move(*kept);
+    throw Error(std::move(why_not));
+  }
   try {
     OutputStatement out;
     out.call = called_by(*s.typedCall, at, out);

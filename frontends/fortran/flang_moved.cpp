@@ -137,7 +137,7 @@ bool needs_interface(const ev::ProcedureDesignator& p) {
   return false;
 }
 
-/// Calls of functions that only Fortran finds, or that it alone can call.
+/// Calls of functions that only Fortran finds, or that it alone can call or knows.
 struct FunctionFinder : TreeVisitor {
   void after(const TreeNode& n) override {
     n.when<fp::Expr>([&](const auto& x) { found = found || is_one(x); });
@@ -145,7 +145,9 @@ struct FunctionFinder : TreeVisitor {
   static bool is_one(const fp::Expr& e) {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
     const auto* ref = typed ? ev::UnwrapProcedureRef(*typed) : nullptr;
-    return ref && (is_found_at_run_time(ref->proc()) || needs_interface(ref->proc()));
+    const sem::Symbol* s = ref ? ref->proc().GetSymbol() : nullptr;
+    return ref && (is_found_at_run_time(ref->proc()) || needs_interface(ref->proc()) ||
+                   (s && is_extension(*s)));
   }
   bool found = false;
 };

@@ -41,4 +41,14 @@ Span Places::of(const std::optional<fp::ProvenanceRange>& range) const {
   return at;
 }
 
+fp::CharBlock Places::statement_of(fp::CharBlock block) const {
+  const fp::CookedSource* text = cooked_.Find(block);
+  if (!text) return {};
+  const fp::CharBlock all = text->AsCharBlock();  // a line for each statement
+  const char *first = block.begin(), *last = first;
+  while (first != all.begin() && first[-1] != '\n') --first;
+  while (last != all.end() && *last != '\n') ++last;
+  return {first, static_cast<std::size_t>(last - first)};
+}
+
 }  // namespace moonloop::fortran

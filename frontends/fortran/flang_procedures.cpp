@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
@@ -34,6 +36,23 @@ std::string routine_name(const sem::Symbol& symbol) {
 std::string procedure_name(const ev::ProcedureDesignator& p) {
   const sem::Symbol* symbol = p.GetSymbol();
   return symbol ? routine_name(*symbol) : p.GetName();
+}
+
+bool is_extension(const sem::Symbol& procedure) {
+  static const std::set<std::string> kNames{
+      "access", "alarm",  "algama", "besj0", "besj1",  "besjn",  "besy0",   "besy1",  "besyn",
+      "chmod",  "complex", "cotan", "cotand", "ctime",  "date",   "dbesj0",  "dbesj1", "dbesjn",
+      "dbesy0", "dbesy1", "dbesyn", "dcotan", "dcotand", "dgamma", "dlgamma", "dtime",  "fdate",
+      "fget",   "fgetc",  "floati", "fnum",   "fput",   "fputc",  "fstat",   "gerror", "getarg",
+      "getlog", "gmtime", "iargc",  "idate",  "ierrno", "isatty", "itime",   "jidint", "kill",
+      "lgamma", "link",   "long",   "lrshift", "lstat", "ltime",  "mclock",  "mclock8", "ran",
+      "realpart", "short", "srand", "stat",   "symlnk", "time",   "time8",   "ttynam", "umask",
+      "unlink", "zexp",   "zlog",   "zsqrt"};
+  const sem::Symbol& s = procedure.GetUltimate();
+  const auto* p = s.detailsIf<sem::ProcEntityDetails>();
+  return p && !p->procInterface() && !sem::IsDummy(s) && !sem::IsPointer(s) &&
+         (!s.attrs().test(sem::Attr::EXTERNAL) || s.implicitAttrs().test(sem::Attr::EXTERNAL)) &&
+         kNames.contains(s.name().ToString());
 }
 
 bool is_found_at_run_time(const ev::ProcedureDesignator& p) {

@@ -8,8 +8,10 @@
 #include "frontends/fortran/directive_text.h"
 #include "frontends/fortran/entries.h"
 #include "frontends/fortran/flang_analysis.h"
+#include "frontends/fortran/flang_boxes.h"
 #include "frontends/fortran/flang_effects.h"
 #include "frontends/fortran/flang_records.h"
+#include "frontends/fortran/flang_wrong.h"
 #include "frontends/fortran/memory_flags.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
@@ -47,6 +49,8 @@ class Units {
 
   /// Throws the errors that are in no routine and do not follow from an unknown module.
   std::vector<Routine> read(const fp::Program& program) {
+    if (!errors_.empty() && !elsewhere_)
+      wrong_ = std::make_shared<const WrongDeclarations>(program, places_, errors_);
     for (const fp::ProgramUnit& u : program.v) {
       if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
         module(m->value());
@@ -76,12 +80,16 @@ class Units {
     r.home.routine = {head ? r.at.line : 1, end.line};
     r.is_program = true;
     guard(r, [&] { unsupported(r.at, "a main program"); });
+    const std::size_t at = routines_.size();
     routines_.push_back(std::move(r));
     const UnknownModules around = std::exchange(around_, used_by(std::get<1>(p.t)));
+    const bool known = around_.uses.empty();  // others have errors because of that
     home_.program = true;
     inner(std::get<std::optional<fp::InternalSubprogramPart>>(p.t), "");
     home_ = {};
     around_ = around;
+    const std::vector<Diagnostic> own = errors_in(end.source, routines_[at].home.routine);
+    if (known) routines_[at].errors.insert(routines_[at].errors.end(), own.begin(), own.end());
   }
 
   /// Its procedures are those of the module, whose names they know.
@@ -293,7 +301,8 @@ class Units {
     FortranFile::Lines lines = home_.routine;
     if (part)
       lines.last = places_.of(std::get<fp::Statement<fp::ContainsStmt>>(part->t).source).line;
-    const std::vector<Diagnostic> errors = errors_in(home_.source, lines);
+    std::vector<Diagnostic> errors = errors_in(home_.source, lines);
+    if (wrong_ && errors.empty()) errors = wrong_->used_in(home_.source, lines);
     std::vector<EntryPoint> points;
     const std::vector<const fp::Name*> names = names_of_entries(s, name, points);
     for (std::size_t n = 0; n < names.size(); ++n) {
@@ -302,6 +311,7 @@ class Units {
       r.host = host;
       r.at = places_.of(names[n]->source);
       r.elsewhere = elsewhere_;
+      r.wrong = wrong_;
       r.by_address = by_address(*names[n]->symbol);
       if (const auto* known = procedures_.of(*names[n]->symbol)) r.effects = known->effects;
       if (host.empty())
@@ -511,12 +521,6 @@ class Units {
       if (dummy.attrs().test(intent)) r.home.intents.emplace(dummy.name().ToString(), word);
   }
 
-  static std::string address_of_box(const std::string& name, const Routine& r) {
-    for (const auto& [own, v] : r.variables)
-      if (v.box && v.box->name == name) return own;
-    throw InternalError("an argument in a box has no address");
-  }
-
   /// For a derived type, one for each component.
   void argument(const std::string& name, const sem::Symbol& symbol, Routine& r) {
     if (r.boxed.contains(name)) {
@@ -526,8 +530,11 @@ class Units {
     }
     const auto type = ev::DynamicType::From(symbol.GetUltimate());
     if (type && type->category() == TypeCategory::Derived) {
+      const std::size_t before = r.arguments.size();
       for (const sem::Symbol* c : components_of(type_of_record(*type, r.at), r.at))
         if (!leads_back(*c)) argument(name + "_" + c->name().ToString(), *c, r);
+      if (r.arguments.size() == before && sem::IsDummy(symbol.GetUltimate()))
+        unsupported(r.at, fmt::format("`{}` of a type without components", name));
       return;
     }
     if (!r.variables.count(name)) unsupported(r.at, fmt::format("the dummy procedure `{}`", name));
@@ -541,6 +548,7 @@ class Units {
   Unknown& unknown_;
   const ProcedureEffects& procedures_;
   UnknownModules around_;  // of the current scope
+  std::shared_ptr<const WrongDeclarations> wrong_;
   bool some_unknown_ = false;
   bool skip_output_, elsewhere_;
   FortranFile::Home home_;  // of the current routine
@@ -559,7 +567,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   const File file(source, readable.text, fixed, is_preprocessed(name));
   const Folder modules;
   const ModuleFiles others = files_of_modules(source, how);
-  const auto copies = readable_copies(others.paths, how);
+  const auto copies = readable_copies(others.paths, name, how);
   std::vector<Routine> out, used;
   std::string at_hand;
   const int signal = crash_of([&] {
@@ -588,7 +596,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
       std::ofstream(paths.front()) << "module mpi\n  include 'mpif.h'\nend module\n";
     }
     for (const std::string& path : paths) try {
-        for (Routine& r : read(path, options_elsewhere(path, how), true))
+        for (Routine& r : read(path, options_elsewhere(path, name, how), true))
           used.push_back(std::move(r));
       } catch (const Error& e) {  // what uses its modules says so
         unreadable.insert(unreadable.end(), e.diagnostics().begin(), e.diagnostics().end());

@@ -278,7 +278,7 @@ class ResidentArrays {
     for (const std::string& path : fortran::files_of_modules(source_, options_).paths) {
       std::ifstream in(path, std::ios::binary);
       const Source* module = add_source(path, std::string(std::istreambuf_iterator<char>(in), {}));
-      const FortranOptions own = fortran::options_elsewhere(path, options_);
+      const FortranOptions own = fortran::options_elsewhere(path, source_->name, options_);
       for (fortran::ResidencyLine& line :
            fortran::residency_lines(module, own, is_fixed_form(path, own)))
         if (!line.module.empty()) lines_.push_back(std::move(line));

@@ -196,11 +196,12 @@ ModuleFiles files_of_modules(const Source* source, const FortranOptions& how) {
   return Search(source, how).run();
 }
 
-FortranOptions options_elsewhere(const std::string& path, const FortranOptions& how) {
+FortranOptions options_elsewhere(const std::string& path, const std::string& source,
+                                 const FortranOptions& how) {
   if (how.project)
     if (const FortranProject::File* file = how.project->find(path)) return file->options();
   FortranOptions out = how;
-  out.fixed_form.reset();
+  if (fs::path(path).extension() != fs::path(source).extension()) out.fixed_form.reset();
   return out;
 }
 

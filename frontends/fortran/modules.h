@@ -21,7 +21,8 @@ struct ModuleFiles {
 ModuleFiles files_of_modules(const Source* source, const FortranOptions& how);
 
 /// How such a file is read: as its own compiler gets it, where the project says how, else as `how`
-/// says of the source, in the form of its ending.
-FortranOptions options_elsewhere(const std::string& path, const FortranOptions& how);
+/// says of the source, in the form of its ending where that is another one.
+FortranOptions options_elsewhere(const std::string& path, const std::string& source,
+                                 const FortranOptions& how);
 
 }  // namespace moonloop::fortran

@@ -76,6 +76,7 @@ struct Effects;
 struct Output;
 struct Statement;
 struct UnknownModules;
+class WrongDeclarations;
 using Body = std::vector<Statement>;
 
 struct Assignment {
@@ -232,6 +233,7 @@ struct Routine {
   std::vector<KeptCall> kept_calls;
   std::shared_ptr<const Effects> effects;  // of a call of it, see effects.h; null: anything
   std::shared_ptr<const UnknownModules> unknown;
+  std::shared_ptr<const WrongDeclarations> wrong;  // around it; null: none
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };
 

@@ -43,19 +43,26 @@ std::string difference(const std::string& one, const std::string& other) {
 }
 
 /// Calls each routine twice at four sizes, and prints what it changed.
-std::string main_program(int routines, bool inside, const std::string& bodies) {
+/// `twins`: those of another module with the same names, too, as `t0` and so on.
+std::string main_program(int routines, bool inside, const std::string& bodies, bool twins = false) {
+  std::string renamed;
+  for (int i = 0; twins && i < routines; ++i)
+    renamed += "  use twins, only: t" + std::to_string(i) + " => r" + std::to_string(i) + "\n";
   std::string out = "program main\n  use state\n" + std::string(inside ? "" : "  use routines\n") +
+                    renamed +
                     "  implicit none\n  integer :: n, m, e, g, turn, k(10)\n"
                     "  integer, parameter :: sizes(4) = [1, 2, 7, 10]\n"
                     "  real(8), target :: a(10, 10), x(10)\n  real(8) :: s(4), e4(4), t, rest(3)\n"
                     "  integer :: first\n"
                     "  common /shared/ first, t, rest\n  do turn = 1, 4\n    n = sizes(turn)\n"
                     "    m = 1 + turn/3\n    allocate (w(-2:n-3))\n";
-  for (int i = 0; i < routines; ++i)
-    out += "    do g = 1, 2\n      call fill()\n      call r" + std::to_string(i) +
-           "(n, m, a(:n, :n), x, k, s)\n      if (g == 2) call r" + std::to_string(i) +
+  for (int i = 0; i < routines * (twins ? 2 : 1); ++i) {
+    const std::string name = (i < routines ? "r" : "t") + std::to_string(i % routines);
+    out += "    do g = 1, 2\n      call fill()\n      call " + name +
+           "(n, m, a(:n, :n), x, k, s)\n      if (g == 2) call " + name +
            "(n, m, a(:n, :n), x, k, s, e4)\n      call show(" + std::to_string(i) +
            ")\n    end do\n";
+  }
   out += "    deallocate (w)\n  end do\ncontains\n";
   out += R"(  subroutine fill()
     c = 1; u = 0.5d0; f = .false.; first = 2; t = 0.25d0
@@ -129,7 +136,52 @@ void same_programs(unsigned seed, bool inside, bool threads, bool claims = false
   CHECK(difference(before.out, after.out) == "");
 }
 
+/// Two modules whose routines have the same names, each through `moonloop fc`.
+void same_twins(unsigned seed) {
+  constexpr int kRoutines = 8;
+  const Folder f;
+  std::string kernels;
+  for (const char* module : {"routines", "twins"}) {
+    std::string bodies;
+    for (unsigned i = 0; i < kRoutines; ++i)
+      bodies += Writer(seed + i + (module[0] == 't' ? kRoutines : 0), true)
+                    .routine("r" + std::to_string(i));
+    f.write(std::string(module) + ".f90", "module " + std::string(module) +
+                                              "\n  private :: spoken\ncontains\n" + bodies +
+                                              Writer::kSpoken + "end module\n");
+  }
+  for (int i = 0; i < kRoutines; ++i) kernels += " --kernel r" + std::to_string(i);
+  f.write("state.f90", Writer::state());
+  f.write("elsewhere.f90", Writer::kElsewhere);
+  const std::string own = Writer::kContained;
+  f.write("main.f90",
+          main_program(kRoutines, false, own.substr(own.find('\n') + 1) + Writer::kSpoken, true));
+  const std::string fortran =
+      "gfortran -O0 -ffrontend-optimize -ffp-contract=off -ffree-line-length-none -std=gnu -w ";
+  const Outcome built = shell("mkdir b && " + fortran +
+                                  "-J b -o before state.f90 elsewhere.f90 routines.f90 twins.f90 "
+                                  "main.f90 && " +
+                                  fortran + "-c state.f90 elsewhere.f90",
+                              f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err << built.out);
+  for (const char* module : {"routines", "twins"}) {
+    const Outcome made =
+        tool("fc --quiet" + kernels + " -- " + fortran + "-c " + module + ".f90", f.str());
+    REQUIRE_MESSAGE(made.status == 0, made.err << f.read(std::string(module) + ".f90"));
+  }
+  const Outcome linked =
+      shell(fortran + "-o after main.f90 state.o elsewhere.o routines.o twins.o -lm", f.str());
+  REQUIRE_MESSAGE(linked.status == 0, linked.err);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.out.size() > 1000);
+  CHECK(difference(before.out, after.out) == "");
+}
+
 }  // namespace
+
+TEST_CASE("fortran programs: random routines of the same names in two modules") {
+  for (unsigned batch = 0; batch < 2; ++batch) same_twins(first_seed() + 3000 + 1000 * batch);
+}
 
 TEST_CASE("fortran programs: random routines of a module with state elsewhere") {
   for (unsigned batch = 0; batch < 4; ++batch)

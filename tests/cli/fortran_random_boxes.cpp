@@ -17,7 +17,31 @@ constexpr const char* kHead = R"(module routines
     integer :: n = 2
     character(:), allocatable :: text
     real(8), allocatable :: part(:)
+  contains
+    procedure :: advance
   end type
+  type, extends(record) :: wide
+    integer :: width = 3
+  contains
+    procedure :: advance => advance_wide
+  end type
+  type, abstract :: nothing
+  end type
+  type, extends(nothing) :: something
+    integer :: here = 3
+  end type
+  interface operator(+)
+    module procedure joined
+  end interface
+  interface operator(.near.)
+    module procedure near
+  end interface
+  interface operator(<=)
+    module procedure shorter
+  end interface
+  interface assignment(=)
+    module procedure from_number
+  end interface
   integer :: calls = 0
   integer, parameter :: table(*) = [3, 5, 7, 9], a2 = 4
   abstract interface
@@ -28,10 +52,10 @@ constexpr const char* kHead = R"(module routines
     end subroutine
   end interface
 contains
-  pure function twice(s) result(t)
+  pure function twice(s)
     character(*), intent(in) :: s
-    character(:), allocatable :: t
-    t = s(:4) // s
+    character(:), allocatable :: twice
+    twice = s(:4) // s
   end function
   subroutine longer(s, n)
     character(:), allocatable, intent(inout) :: s
@@ -65,6 +89,39 @@ contains
     h%n = mod(h%n + k, 9) + 2
     k = mod(k + size(h%part) + size(w), 50)
   end subroutine
+  subroutine advance(h, k)
+    class(record), intent(inout) :: h
+    integer, intent(inout) :: k
+    h%n = mod(h%n + k, 7) + 2
+    k = mod(k + 1, 50)
+  end subroutine
+  subroutine advance_wide(h, k)
+    class(wide), intent(inout) :: h
+    integer, intent(inout) :: k
+    h%width = mod(h%width + k, 11)
+    k = mod(k + h%width, 50)
+  end subroutine
+  function joined(a, b)
+    type(record), intent(in) :: a, b
+    type(record) :: joined
+    joined%n = mod(a%n + b%n, 40)
+    joined%text = a%text(:4) // b%text(:2)
+    joined%part = a%part(:4)
+  end function
+  logical function near(a, b)
+    type(record), intent(in) :: a, b
+    near = abs(a%n - b%n) < 3
+  end function
+  logical function shorter(a, b)
+    type(record), intent(in) :: a, b
+    shorter = len(a%text) <= len(b%text)
+  end function
+  subroutine from_number(a, b)
+    type(record), intent(inout) :: a
+    integer, intent(in) :: b
+    a%n = mod(b, 30)
+    a%text = a%text(:4)
+  end subroutine
   subroutine apply(f, h, k)
     procedure(step) :: f
     class(record), intent(inout) :: h
@@ -92,12 +149,13 @@ class BoxedRoutines : RandomChoice {
   }
   std::string condition() {
     return pick({"len(s) > 6", "s == t", "t(1:1) == 'x'", "v(1) > 3", "any(v == 5)", "x(2) > 4",
-                 "p%n > 4", "allocated(s)", "k > 5", "twice(t) == s"});
+                 "p%n > 4", "allocated(s)", "k > 5", "twice(t) == s", "p .near. q", "p + q .le. p",
+                 "p <= q"});
   }
 
   std::string simple() {
     const std::string a = text(), b = text();
-    switch (upto(18)) {
+    switch (upto(21)) {
       case 0: return a + " = " + b + "(:4) // " + pick({"trim(g)", "'xyz'", "t(2:3)", "s"});
       case 1: return a + " = twice(" + b + "(1:3) // 'q')";
       case 2: return a + "(2:3) = " + b + "(1:2)";
@@ -117,6 +175,9 @@ class BoxedRoutines : RandomChoice {
       case 14: return "w(" + pick({"1", "2"}) + ") = " + number();
       case 15: return "ok = " + condition() + "\n    if (ok) k = mod(k + 1, 50)";
       case 16: return "call apply(grow, h, k)";
+      case 17: return "p = " + pick({"p + q", "q + p", "q + q"});
+      case 18: return pick({"p", "q"}) + " = " + number();
+      case 19: return "call h%advance(k)";
       default:
         return "deallocate (" + pick({"s", "t"}) + ")\n    allocate (character(" +
                std::to_string(4 + upto(6)) + ") :: C)\n    C = 'fresh'";
@@ -158,7 +219,8 @@ class BoxedRoutines : RandomChoice {
     const std::string name = "r" + std::to_string(number);
     std::string out =
         "  subroutine " + name +
-        "(n, x, g, *, k, h, *)\n    integer, intent(in) :: n\n"
+        "(n, x, g, *, k, h, *, e)\n    class(nothing), intent(in) :: e\n    integer, intent(in) :: "
+        "n\n"
         "    class(record), intent(inout) :: h\n    real(8) :: w(h%n)\n"
         "    logical :: ok\n"
         "    real(8), intent(inout) :: x(n)\n"
@@ -171,7 +233,7 @@ class BoxedRoutines : RandomChoice {
     for (int n = 3 + upto(6); n > 0; --n) out += "    " + statement(0, false);
     if (number > 0 && upto(2) == 0)
       out += "    call r" + std::to_string(upto(number)) +
-             "(n, x, g, *10, k, h, *20)\n    k = k + 1\n    if (k > 3) return 1\n10  k = k + 2\n"
+             "(n, x, g, *10, k, h, *20, e)\n    k = k + 1\n    if (k > 3) return 1\n10  k = k + 2\n"
              "20  k = mod(k, 60)\n";
     out += "    do j = 1, n\n      x(j) = mod(x(j) + k, 90d0)\n    end do\n";
     out +=
@@ -186,22 +248,24 @@ void same_boxes(unsigned seed) {
   const Folder f;
   f.write("k.f90", BoxedRoutines(seed).module(kRoutines));
   std::string calls;
-  std::vector<std::string> kernels{"longer", "more", "twice", "grow"};
+  std::vector<std::string> kernels{"longer",  "more", "twice",       "grow",   "joined",
+                                   "shorter", "near", "from_number", "advance"};
   for (int i = 0; i < kRoutines; ++i) {
     const std::string n = std::to_string(i);
     kernels.push_back("r" + n);
     calls += "    call r" + n + "(6, x, g, *1" + n + ", k, h, *2" + n +
-             ")\n    print *, 'end'\n    goto 3" + n + "\n1" + n +
+             ", e)\n    print *, 'end'\n    goto 3" + n + "\n1" + n +
              "  print *, 'first'\n    goto 3" + n + "\n2" + n + "  print *, 'second'\n3" + n +
              "  print '(i0, 1x, i0, 1x, i0, 1x, a, 6f10.4)', " + n +
-             ", k, calls, g, x\n    print *, h%n, h%part\n";
+             ", k, calls, g, x\n    print *, h%n, h%width, h%part\n";
   }
-  f.write("main.f90",
-          "program main\n  use routines\n  implicit none\n  real(8) :: x(6)\n  integer "
-          ":: k, turn\n  character(:), allocatable :: g\n  type(record) :: h\n"
-          "  h%part = [1d0, 2d0, 3d0, 4d0]\n  x = [1, 2, 3, 4, 5, 6]\n"
-          "  k = 1\n  g = 'given'\n  do turn = 1, 4\n" +
-              calls + "  end do\nend program\n");
+  f.write(
+      "main.f90",
+      "program main\n  use routines\n  implicit none\n  real(8) :: x(6)\n  integer "
+      ":: k, turn\n  character(:), allocatable :: g\n  type(wide) :: h\n  type(something) :: e\n"
+      "  h%part = [1d0, 2d0, 3d0, 4d0]\n  x = [1, 2, 3, 4, 5, 6]\n"
+      "  k = 1\n  g = 'given'\n  do turn = 1, 4\n" +
+          calls + "  end do\nend program\n");
   INFO("seed " << seed << "\n" << f.read("k.f90"));
   same_program(f, kernels);
 }
