@@ -154,33 +154,58 @@ void collect_modules(const std::string& text, std::vector<std::string>& out) {
   }
 }
 
-/// The compiler's files about modules that no other file uses, which go again; those that were
-/// there before stay.
-class ModuleFilesOf {
+/// A folder for the compiler's files about modules. Those of interfaces, which no other file uses,
+/// stay in it: at the same time, another command may make one of the same name. The others go where
+/// the compiler would have put them.
+class ModuleFolder {
  public:
-  ModuleFilesOf(const std::vector<std::string>& modules, const std::vector<std::string>& command) {
-    std::string folder = ".";
-    for (std::size_t i = 1; i < command.size(); ++i) {
-      const std::string& w = command[i];
-      const bool apart = w == "-J" || w == "-module" || w == "-module-dir";
-      if (apart && i + 1 < command.size()) folder = command[i + 1];
-      if (w.starts_with("-J") && w.size() > 2) folder = w.substr(2);
-    }
-    for (const std::string& m : modules) {
-      const fs::path path = fs::path(folder) / (m + ".mod");
-      std::error_code none;
-      if (!fs::exists(path, none)) paths_.push_back(path);
-    }
-  }
-  ~ModuleFilesOf() {
+  ModuleFolder(std::string own, const std::vector<std::string>& interfaces,
+               const std::string& compiler)
+      : own_(std::move(own)), interfaces_(interfaces) {
+    fs::create_directory(own_);
     std::error_code none;
-    for (const fs::path& p : paths_) fs::remove(p, none);
+    for (const std::string& m : interfaces_) shadowed_ |= fs::exists(m + ".mod", none);
+    const std::string name = fs::path(compiler).filename().string();
+    for (const char* other : {"ifort", "ifx", "nvfortran", "pgfortran"})
+      if (name.find(other) != std::string::npos) option_ = "-module";
   }
-  ModuleFilesOf(const ModuleFilesOf&) = delete;
-  ModuleFilesOf& operator=(const ModuleFilesOf&) = delete;
+  /// The compiler's options, with this folder in place of theirs.
+  std::vector<std::string> instead(const std::vector<std::string>& words) {
+    if (shadowed_) return words;
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& w = words[i];
+      if ((w == "-J" || w == "-module" || w == "-module-dir") && i + 1 < words.size()) {
+        option_ = w;
+        to_ = words[++i];
+      } else if (w.starts_with("-J")) {
+        to_ = w.substr(2);
+      } else {
+        out.push_back(w);
+      }
+    }
+    out.insert(out.begin() + 1, "-I" + own_);  // ahead of all others
+    out.insert(out.end(), {option_, own_, "-I" + to_});
+    return out;
+  }
+  /// Those of the file's own modules.
+  void move_on() const {
+    for (const fs::directory_entry& e : fs::directory_iterator(own_)) {
+      const std::string name = e.path().filename().string();
+      if (std::find(interfaces_.begin(), interfaces_.end(), e.path().stem().string()) !=
+          interfaces_.end())
+        continue;
+      const fs::path to = fs::path(to_) / name;
+      const fs::path beside = to.string() + "." + std::to_string(getpid());
+      fs::copy_file(e.path(), beside, fs::copy_options::overwrite_existing);
+      fs::rename(beside, to);
+    }
+  }
 
  private:
-  std::vector<fs::path> paths_;
+  std::string own_, to_ = ".", option_ = "-J";
+  bool shadowed_ = false;  // by a file where compilers look first, which they write again then
+  std::vector<std::string> interfaces_;
 };
 
 class Compiler {
@@ -222,9 +247,10 @@ class Compiler {
   std::vector<std::string> objects(const Compilation& c, const std::string& source,
                                    const Instead& files) const {
     std::vector<std::string> out;
-    const ModuleFilesOf of_interfaces(files.modules, c.words);
+    ModuleFolder modules(fs::path(files.c).parent_path().string() + "/modules", files.modules,
+                         c.words[0]);
     for (const std::string& f : files.fortran) {
-      std::vector<std::string> words = for_one_file(c);
+      std::vector<std::string> words = modules.instead(for_one_file(c));
       // One object is made of several, which the linker's plug-in would take apart.
       std::erase_if(words, [](const std::string& w) { return w.starts_with("-flto"); });
       if (files.calls && std::any_of(words.begin(), words.end(),
@@ -237,6 +263,7 @@ class Compiler {
       words.insert(words.end(),
                    {"-I" + (beside.empty() ? "." : beside), "-c", f, "-o", out.back()});
       if (!compile(words)) return {};
+      modules.move_on();
     }
     const bool cuda = target_ == Target::Cuda;
     std::vector<std::string> words = split(!o_.cc.empty() ? o_.cc : cuda ? "nvcc" : "cc");

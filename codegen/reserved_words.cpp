@@ -303,13 +303,14 @@ const char* const kIspcWords =
     "threadIndex trunc uint uint16 uint32 uint64 uint8 uniform unmasked varying ";
 
 const char* const kFortranNames =
-    "c_alert c_associated c_backspace c_bool c_carriage_return c_char c_double c_double_complex "
-    "c_f_pointer c_f_procpointer c_f_strpointer c_float c_float128 c_float128_complex "
-    "c_float_complex c_form_feed c_funloc c_funptr c_horizontal_tab c_int c_int128_t c_int16_t "
-    "c_int32_t c_int64_t c_int8_t c_int_fast128_t c_int_fast16_t c_int_fast32_t c_int_fast64_t "
-    "c_int_fast8_t c_int_least128_t c_int_least16_t c_int_least32_t c_int_least64_t "
-    "c_int_least8_t c_intmax_t c_intptr_t c_loc c_long c_long_double c_long_double_complex "
-    "c_long_long c_new_line c_null_char c_null_funptr c_null_ptr c_ptr c_ptrdiff_t c_short "
-    "c_signed_char c_size_t c_sizeof c_vertical_tab f_c_string huge ichar int iso_c_binding size ";
+    "allocated associated c_alert c_associated c_backspace c_bool c_carriage_return c_char "
+    "c_double c_double_complex c_f_pointer c_f_procpointer c_f_strpointer c_float c_float128 "
+    "c_float128_complex c_float_complex c_form_feed c_funloc c_funptr c_horizontal_tab c_int "
+    "c_int128_t c_int16_t c_int32_t c_int64_t c_int8_t c_int_fast128_t c_int_fast16_t "
+    "c_int_fast32_t c_int_fast64_t c_int_fast8_t c_int_least128_t c_int_least16_t "
+    "c_int_least32_t c_int_least64_t c_int_least8_t c_intmax_t c_intptr_t c_loc c_long "
+    "c_long_double c_long_double_complex c_long_long c_new_line c_null_char c_null_funptr "
+    "c_null_ptr c_ptr c_ptrdiff_t c_short c_signed_char c_size_t c_sizeof c_vertical_tab "
+    "f_c_string huge ichar int iso_c_binding lbound merge move_alloc present size transfer ";
 
 }  // namespace moonloop::reserved

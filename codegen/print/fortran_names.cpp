@@ -82,8 +82,11 @@ std::string function_in_c(const Called& p) { return fortran_name("", p.name, "_o
 /// Another name where Fortran's kinds and functions, those of the interface, or a variable around
 /// the routine have it: the caller's arguments are matched by position.
 std::string name_of(const Called& p, const Parameter& a) {
-  const std::set<std::string> own{lower_case(p.kernel), lower_case(module_of(p)),
-                                  lower_case(extent_name(p)), lower_case(function_in_c(p))};
+  std::set<std::string> own{lower_case(p.kernel), lower_case(module_of(p)),
+                            lower_case(extent_name(p)), lower_case(function_in_c(p))};
+  if (std::any_of(p.params.begin(), p.params.end(),
+                  [](const Parameter& x) { return x.fortran.text; }))
+    own.insert("len");
   const auto is_taken = [&](const std::string& n) {
     return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0 ||
            std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {

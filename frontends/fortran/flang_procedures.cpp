@@ -40,14 +40,13 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
 
 bool is_extension(const sem::Symbol& procedure) {
   static const std::set<std::string> kNames{
-      "access", "alarm",  "algama", "besj0", "besj1",  "besjn",  "besy0",   "besy1",  "besyn",
-      "chmod",  "complex", "cotan", "cotand", "ctime",  "date",   "dbesj0",  "dbesj1", "dbesjn",
-      "dbesy0", "dbesy1", "dbesyn", "dcotan", "dcotand", "dgamma", "dlgamma", "dtime",  "fdate",
-      "fget",   "fgetc",  "floati", "fnum",   "fput",   "fputc",  "fstat",   "gerror", "getarg",
-      "getlog", "gmtime", "iargc",  "idate",  "ierrno", "isatty", "itime",   "jidint", "kill",
-      "lgamma", "link",   "long",   "lrshift", "lstat", "ltime",  "mclock",  "mclock8", "ran",
-      "realpart", "short", "srand", "stat",   "symlnk", "time",   "time8",   "ttynam", "umask",
-      "unlink", "zexp",   "zlog",   "zsqrt"};
+      "access", "alarm",   "algama",  "besj0",   "besj1",    "besjn",  "besy0",  "besy1",  "besyn",
+      "chmod",  "complex", "cotan",   "cotand",  "ctime",    "dbesj0", "dbesj1", "dbesjn", "dbesy0",
+      "dbesy1", "dbesyn",  "dcotan",  "dcotand", "dgamma",   "dtime",  "fdate",  "fget",   "fgetc",
+      "fnum",   "fput",    "fputc",   "fstat",   "gerror",   "getarg", "getlog", "gmtime", "iargc",
+      "idate",  "ierrno",  "isatty",  "itime",   "kill",     "lgamma", "link",   "long",   "lstat",
+      "ltime",  "mclock",  "mclock8", "ran",     "realpart", "short",  "srand",  "stat",   "symlnk",
+      "time",   "time8",   "ttynam",  "umask",   "unlink",   "zexp",   "zlog",   "zsqrt"};
   const sem::Symbol& s = procedure.GetUltimate();
   const auto* p = s.detailsIf<sem::ProcEntityDetails>();
   return p && !p->procInterface() && !sem::IsDummy(s) && !sem::IsPointer(s) &&
