@@ -71,6 +71,46 @@ TEST_CASE("sets by name: dimensions move, go and come") {
   CHECK(same(universe({"a", "b"}), "{[a, b]}"));
 }
 
+TEST_CASE("sets by name: numbers that bound what goes") {
+  const auto kept = [](const std::string& bounds) {
+    return to_dims(set("{[a, i, b] : 0 <= a < n and 0 <= b < a and " + bounds + "}"), {"b", "a"});
+  };
+  const char *all = "{[b, a] : 0 <= a < n and 0 <= b < a}", *none = "{[b, a] : 1 = 0}";
+  CHECK(same(kept("0 <= i < 4"), all));
+  CHECK(same(kept("i >= 7"), all));
+  CHECK(same(kept("3i + 1 >= 0 and -2i + 5 >= 0"), all));
+  CHECK(same(kept("i = -3"), all));
+  CHECK(same(kept("3 <= 2i <= 3"), none));  // no integer is between
+  CHECK(same(kept("4 <= i < 4"), none));
+  CHECK(same(kept("i >= 7 and i = b"), "{[b, a] : 7 <= b < a < n}"));
+  CHECK(same(kept("i >= 7 and i < n - 3"), "{[b, a] : 0 <= a < n and 0 <= b < a and n > 10}"));
+  CHECK(same(kept("i mod 2 = 1 and 0 <= i < 1"), none));
+}
+
+TEST_CASE("sets by name: several that come") {
+  const Set s = set("{[i, j] : 0 <= i < n and i <= j < m}");
+  CHECK(same(to_dims(s, {"a", "b", "j", "c", "i", "d", "e"}),
+             "{[a, b, j, c, i, d, e] : 0 <= i < n and i <= j < m}"));
+  CHECK(same(to_dims(s, {"a", "n", "b"}), "{[a, n, b] : exists i, j : 0 <= i < n and i <= j < m}"));
+}
+
+TEST_CASE("home_of: domains that change") {
+  Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain [i] -> {[j]: 0 <= j < i}\na[i, j] = 1\n");
+  CHECK(k.home_of("j") == &k.domains[1]);
+  CHECK(k.home_of("n") == nullptr);
+  const Kernel before = k;
+  k.domains[1].set = set("{[l]: 0 <= l < i}");
+  CHECK(k.home_of("j") == nullptr);
+  CHECK(k.home_of("l") == &k.domains[1]);
+  CHECK(before.home_of("j") == &before.domains[1]);
+  std::swap(k.domains[0], k.domains[1]);
+  CHECK(k.home_of("l") == &k.domains[0]);
+  k.domains.pop_back();
+  CHECK(k.home_of("i") == nullptr);
+}
+
 TEST_CASE("domain_of: ancestors and assumptions are included") {
   const Kernel k = parsed(R"(
 kernel triangle(n: int32, a: float64[n, n])
