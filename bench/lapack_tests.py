@@ -74,7 +74,7 @@ def replace(source, into):
         run([MOONLOOP, "fc", "-I", source.parent, *[w for n in names for w in ("--kernel", n)], "--",
              "gfortran", *FLAGS, "-c", source, "-o", into / f"{source.stem}.o"], cwd=into, timeout=LIMIT)
         there = run(["nm", into / f"{source.stem}.o"])
-        if missing := [n for n in names if f" T {n}_of_c\n" not in there]:
+        if missing := [n for n in names if not re.search(rf" [Tt] {n}_of_c$", there, re.M)]:
             raise Failed(f"error: no C of {', '.join(missing)} in the object")
     except (Failed, subprocess.TimeoutExpired) as e:
         (into / f"{source.stem}.o").unlink(missing_ok=True)
