@@ -178,7 +178,8 @@ TEST_CASE("library: errors stand at the line that called it, however deep") {
         "i_inner, j)");
   const Diagnostic unknown = refusal(kTriad, "lib.tyle(triad, {i = 4})");
   CHECK(unknown.code == "script-error");
-  CHECK(unknown.text.starts_with("the library has no 'tyle'; it has attempt, for_all, "));
+  CHECK(unknown.text.starts_with(
+      "the library has no 'tyle'; it has add_in_lanes, attempt, for_all, "));
   // In a file of the user's that calls the library it is that file's line, with the caller as a
   // note.
   const Diagnostic nested = failure(kTriad,
