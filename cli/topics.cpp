@@ -46,8 +46,13 @@ const std::vector<Topic> kFixed{
      "a "
      "multiple of that; `assume n mod 4 = 0` says so of rows. Arrays are taken to begin at "
      "multiples "
-     "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
-     "`openmp` write a loop with `#pragma omp simd`, `ispc` a gang."},
+     "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. On `c` "
+     "and `openmp`: vectors of GCC and Clang as long as the processor's registers (AVX-512, AVX, "
+     "else 16 bytes), whatever the compiler prefers, where a constant number of lanes fills "
+     "registers of 16 bytes at least, and the statement computes `+ - * /` of one real type from "
+     "elements that follow each other and values that all lanes have in common. Other statements "
+     "are loops with `#pragma omp simd`: with a condition, a choice, a call, an integer, elements "
+     "apart or at subscripts from data, an accumulator that lanes share. `ispc` writes a gang."},
     {"mma", kTagTopics,
      "A loop of some steps of a product, by the matrix units of CUDA's warps.\n"
      "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "

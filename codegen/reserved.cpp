@@ -131,8 +131,9 @@ bool is_helper(std::string_view s) {
                 "pack_halves pack_bytes copy_ahead copy_bytes_ahead await_copies first_of_equal "
                 "number_of_equal "
                 "warp_meeting warp_meets "});
-  static constexpr std::array<std::string_view, 4> starts{"moonloop_", "mma_", "load_matrices",
-                                                          "round_to_tf32"};
+  static constexpr std::array<std::string_view, 9> starts{
+      "moonloop_",  "mma_",      "load_matrices", "round_to_tf32", "vector_f32",
+      "vector_f64", "lanes_f32", "lanes_f64",     "VECTOR_BYTES"};
   if (whole.count(s)) return true;
   for (std::string_view start : starts)
     if (s.starts_with(start)) return true;

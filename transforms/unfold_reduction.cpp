@@ -30,6 +30,29 @@ const Reduce* sum_of(const Expr& term, bool& minus) {
   return r && r->op == ReduceOp::Sum ? r : nullptr;
 }
 
+/// The sum that a term is which is one by factors: `a*sum(k, e)` as `sum(k, a*e)`.
+std::optional<Reduce> scaled_sum_of(const Expr& term, bool& minus) {
+  const Expr* inside = negated(term);
+  minus = inside != nullptr;
+  const Nary* product = (inside ? *inside : term).as<Nary>();
+  if (!product || product->op != NaryOp::Mul) return std::nullopt;
+  std::optional<Reduce> out;
+  Exprs factors;
+  for (const Expr& f : product->terms) {
+    const Reduce* r = f.as<Reduce>();
+    if (r && r->op == ReduceOp::Sum && !out)
+      out = *r;
+    else if (contains_reduction(f))
+      return std::nullopt;
+    else
+      factors.push_back(f);
+  }
+  if (!out || factors.empty()) return std::nullopt;
+  factors.push_back(out->args[0]);
+  out->args[0] = Expr(Nary{NaryOp::Mul, std::move(factors)}, term.at());
+  return out;
+}
+
 /// Whether `e` is the least or largest of a reduction of that kind and something else.
 bool chooses(const Expr& e) {
   const Call* c = e.as<Call>();
@@ -68,8 +91,9 @@ class Unfolding {
  private:
   /// The outermost sum, difference or choice with reductions among its terms; null where there is
   /// none.
-  Expr addition(const Expr& e) const {
+  Expr addition(const Expr& e, const std::string& target) const {
     bool minus = false;
+    if (adds_to(e, target)) return e;
     if (const Nary* n = e.as<Nary>(); n && n->op == NaryOp::Add &&
                                       std::any_of(n->terms.begin(), n->terms.end(),
                                                   [&](const Expr& t) { return sum_of(t, minus); }))
@@ -79,19 +103,39 @@ class Unfolding {
     if (const Nary* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) return {};
     Expr found;
     for_each_child(e, [&](const Expr& c) {
-      if (!found) found = addition(c);
+      if (!found) found = addition(c, target);
     });
     return found;
   }
 
+  /// A sum with a factor, added to what reads the assignee, whose old value is lost once the sum
+  /// stands there by itself: `b*c + a*sum(k, e)`.
+  static bool adds_to(const Expr& e, const std::string& target) {
+    const Nary* n = e.as<Nary>();
+    if (!n || n->op != NaryOp::Add) return false;
+    bool minus = false, scaled = false, reads = false;
+    for (const Expr& t : n->terms) {
+      if (sum_of(t, minus)) return false;
+      if (scaled_sum_of(t, minus)) {
+        scaled = true;
+        continue;
+      }
+      std::set<std::string> names;
+      collect_vars(t, names), collect_reads(t, names);
+      reads = reads || names.contains(target);
+    }
+    return scaled && reads;
+  }
+
   bool unfold(const Instruction& insn) {
     if (insn.kind != InsnKind::Assign || !insn.rhs) return false;
+    const Expr& target = insn.lhs[0];
+    const std::string& name = written_name(target);
     // Rules are kept where they hide no sum.
-    const Expr rhs = addition(insn.rhs) ? insn.rhs : expand_rules(k_, insn.rhs);
-    const Expr added = addition(rhs);
+    const Expr rhs = addition(insn.rhs, name) ? insn.rhs : expand_rules(k_, insn.rhs);
+    const Expr added = addition(rhs, name);
     if (!added) return false;
     found_ = true;
-    const Expr& target = insn.lhs[0];
     require_type(insn, added);
 
     const auto with = [&](const Expr& value) {
@@ -101,9 +145,15 @@ class Unfolding {
     std::vector<std::pair<Reduce, bool>> reductions;
     const Nary* n = added.as<Nary>();
     const Call* choice = added.as<Call>();
+    const bool scales = adds_to(added, name);
     for (const Expr& t : n ? n->terms : choice ? choice->args : Exprs{added}) {
       bool minus = false;
       const Reduce* r = choice ? t.as<Reduce>() : sum_of(t, minus);
+      std::optional<Reduce> scaled;
+      if (!r && scales) {
+        scaled = scaled_sum_of(t, minus);
+        if (scaled) r = &*scaled;
+      }
       if (r && (!choice || r->op == accumulating_op(added)))
         reductions.emplace_back(*r, minus);
       else
@@ -315,9 +365,10 @@ const Op unfold_reduction_op{
     a[i] = (a[i] - sum(k, l[i, k]*x[k]))/d    becomes    a[i] = a[i] - l[i, k]*x[k]    in the loop k too
                                                          a[i] = a[i]/d
 
-What the sums are added to, where that is not the assignee, is assigned first. The loop k is then one
-like others: it may go outside, and instances of other loops may run at once in it. It is the inverse
-of recognize_reduction; as there, the order of additions, and with it rounding, may change.
+What the sums are added to, where that is not the assignee, is assigned first; `b*c[i] + a*sum(k, e)`
+becomes `c[i] = b*c[i]` and `c[i] = c[i] + a*e`. The loop k is then one like others: it may go
+outside, and instances of other loops may run at once in it. It is the inverse of
+recognize_reduction; as there, the order of additions, and with it rounding, may change.
 
 Where the assignee is chosen from itself, a reduction and more, the terms of the reduction come first:
 

@@ -1,2 +1,13 @@
--- threads have columns each, vectors of them side by side
-column_sums = lp.split_iname(column_sums, "j", 128, {outer_tag = "par", inner_tag = "vec", slabs = {0, 1}})
+-- threads have blocks of rows and columns, whose sums a cache holds; eight rows are added at once
+local k = lp.split_iname(column_sums, "r", 1024, {outer_iname = "block", inner_iname = "row"})
+k = lp.stage_reduction(k, "block", {temporary_name = "part"})
+k = lp.privatize_temporaries_with_inames(k, "j", "part")
+k = lp.distribute_loops(k, "j", {"writes:part", "writes:y"}, {suffixes = {"", "_all"}})
+k = lp.split_iname(k, "row", 8, {outer_iname = "eight", inner_iname = "one"})
+k = lp.split_reduction_outward(k, "eight")
+k = lp.unfold_reduction(k, "writes:part")
+k = lp.split_iname(k, "j", 4096, {outer_iname = "tile", inner_iname = "column"})
+k = lp.distribute_loops(k, "column", {"id:*_base", "writes:part and not id:*_base"})
+k = lp.split_iname(k, "column_0", 32, {outer_iname = "c", inner_tag = "vec", slabs = {0, 1}})
+k = lp.prioritize_loops(k, "block, tile, eight, c")
+column_sums = lp.tag_inames(k, {block = "par", tile = "par", j_all = "par", one = "unr"})

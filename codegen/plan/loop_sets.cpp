@@ -215,6 +215,20 @@ std::optional<ConstantSpan> constant_span(const Set& range, const Set& context) 
   return best ? best : constant_bounds(range, known);
 }
 
+Set all_or_none(const Set& range, const Set& context) {
+  const std::optional<ConstantSpan> span = constant_span(range, context);
+  if (!span || !yes(isl_aff_is_cst(span->lower.get()))) return range;
+  Aff last = isl_aff_add_constant_si(span->lower.copy(), static_cast<int>(span->length - 1));
+  BasicSet box =
+      isl_basic_set_intersect(isl_aff_ge_basic_set(iterator(range).take(), span->lower.copy()),
+                              isl_aff_ge_basic_set(last.take(), iterator(range).take()));
+  Set all =
+      isl_set_intersect_params(isl_set_from_basic_set(box.take()), isl_set_params(range.copy()));
+  const Set here = isl_set_intersect_params(range.copy(), context.copy());
+  const Set there = isl_set_intersect_params(all.copy(), context.copy());
+  return yes(isl_set_is_subset(there.get(), here.get())) ? all : range;
+}
+
 Set common_context(const Set& range, const Set& context, const ConstantSpan& span) {
   if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return {};
   const Val lower = isl_aff_get_constant_val(span.lower.get());

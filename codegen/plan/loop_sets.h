@@ -49,6 +49,11 @@ struct ConstantSpan {
 /// The shortest one of { [iname] } for the parameters of `context`; none where no bound is known.
 std::optional<ConstantSpan> constant_span(const Set& range, const Set& context);
 
+/// `range`, a loop's iterations { [iname] }, with bounds that are numbers and a condition on what
+/// is around, where within `context` all iterations run or none: `i < min(8, 8*(n // 8))` becomes
+/// `i < 8` if `n >= 8`. Else as it is.
+Set all_or_none(const Set& range, const Set& context);
+
 /// The context of all iterations at once, where they all run, each with one known value of the
 /// iname; else null.
 Set common_context(const Set& range, const Set& context, const ConstantSpan& span);

@@ -390,6 +390,7 @@ class LoopMaker {
     if (unrolls || copies) return unrolled(node, range, context);
     if (tag && tag->kind == TagKind::Vec && hardware_conflicts_)
       return side_by_side(node, range, context);
+    if (tag && tag->kind == TagKind::Vec) range = all_or_none(range, context);
     Block out;
     const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() == 1 || is_shared(node)) return rolled(node, range, context, within, parts);

@@ -256,6 +256,39 @@ void Helpers::vectorize(const std::string& function, Scalar of) {
       type + " " + function + "(" + type + (two ? ", " + type : "") + ");\n#endif\n";
 }
 
+namespace {
+
+/// `f64`, or `f64_32` for at most 32 bytes.
+std::string end_of_vector(Scalar s, std::int64_t bytes) {
+  return (s == Scalar::F32 ? "f32" : "f64") + (bytes == 64 ? "" : "_" + std::to_string(bytes));
+}
+
+constexpr const char* kRegisters =
+    "/* Bytes of the registers for vectors. */\n"
+    "#if defined(__AVX512F__)\n#define VECTOR_BYTES 64\n"
+    "#elif defined(__AVX__)\n#define VECTOR_BYTES 32\n"
+    "#else\n#define VECTOR_BYTES 16\n#endif\n";
+
+}  // namespace
+
+std::string Helpers::lanes_of(Scalar s, std::int64_t bytes) {
+  return "lanes_" + end_of_vector(s, bytes);
+}
+
+std::string Helpers::vector(Scalar s, std::int64_t bytes) {
+  const std::string type = s == Scalar::F32 ? "float" : "double", end = end_of_vector(s, bytes);
+  functions_["vector bytes"] = kRegisters;
+  const std::string length =
+      bytes == 64 ? "VECTOR_BYTES" : fmt::format("VECTOR_BYTES < {0} ? VECTOR_BYTES : {0}", bytes);
+  functions_["vector_" + end] = fmt::format(
+      "#if defined(__GNUC__)\n"
+      "typedef {0} vector_{1} __attribute__((vector_size({2}), aligned({3}), may_alias));\n"
+      "#else\ntypedef {0} vector_{1};\n#endif\n"
+      "enum {{ lanes_{1} = sizeof(vector_{1})/sizeof({0}) }};\n",
+      type, end, length, size_of(s));
+  return "vector_" + end;
+}
+
 std::string Helpers::complex_of_parts(Scalar s) {
   include("complex.h");
   const std::string name = s == Scalar::C64 ? "CMPLXF" : "CMPLX";

@@ -118,6 +118,10 @@ class Helpers {
   /// Says of a function of C's library, `expf`, that glibc has one for vectors, where it has, so
   /// that compilers vectorize loops with it, as Fortran's do by themselves.
   void vectorize(const std::string& function, Scalar of);
+  /// For C, the type of as many reals as a register has, but at most `bytes`, a power of 2 from 16
+  /// to 64; one of them for compilers without vectors. And the constant that says how many.
+  std::string vector(Scalar s, std::int64_t bytes);
+  std::string lanes_of(Scalar s, std::int64_t bytes);
   /// As element_type() in the current language.
   std::string element(const Type& t);
   /// Notes that the text uses it. Types and the functions from here do so by themselves.

@@ -490,6 +490,7 @@ void CPrinter::statement(const Stmt& s) {
   std::visit(
       overload{[&](const Loop& x) {
                  if (x.lanes > 0) return lanes(x);
+                 if (vectors(x)) return;
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);
                  const std::vector<Extremum> extrema = extrema_of(x);

@@ -86,6 +86,7 @@ class CPrinter {
   void copy_ahead(const Expr& to, const Expr& value, std::int64_t bytes);
   bool lanes_ahead(const Run& run, const Loop& x);
   void lanes(const Loop& x);
+  bool vectors(const Loop& x);
   void for_loop(const Loop& x);
   std::string where_long(const Loop& x);
   bool team_function(const Scope& x);
@@ -210,6 +211,7 @@ class CPrinter {
   bool in_lanes_ = false;  // of a gang
   bool in_task_ = false;
   bool in_simd_ = false;  // a loop around has `omp simd`
+  std::string splat_;     // 0 in all lanes, where a vector takes one value for all of them
   int loops_around_ = 0;
   /// What the kernel for a device writes that is printed, where its reads may be ahead.
   std::optional<std::set<std::string>> launch_writes_;

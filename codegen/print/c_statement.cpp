@@ -105,6 +105,8 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   if (is_uniform_place(lhs[0])) return store(lhs[0], expr_.value(rhs, to));
   if (const auto c = declares_->empty() ? compound(lhs[0], rhs) : std::nullopt)
     return line(expr_.place(lhs[0]) + c->op + expr_.addend(c->other, to) + ";");
+  if (!splat_.empty())
+    return line(target(lhs[0]) + " = " + expr_.operand(rhs, to, Prec::Sum) + " - " + splat_ + ";");
   line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
 }
 
@@ -207,7 +209,11 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
 }
 
 void CPrinter::reduction_init(const Instruction& insn, const Exprs& lhs) {
-  for (std::size_t i = 0; i < lhs.size(); ++i) store(lhs[i], neutral(insn, i, expr_.type(lhs[i])));
+  if (!splat_.empty() && insn.reduce_op == ReduceOp::Sum)
+    return line(target(lhs[0]) + " = " + splat_ + ";");
+  const std::string all = splat_.empty() ? "" : " - " + splat_;
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    store(lhs[i], neutral(insn, i, expr_.type(lhs[i])) + all);
 }
 
 void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {

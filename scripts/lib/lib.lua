@@ -1,6 +1,7 @@
 -- The library: `local lib = require "moonloop.lib"`. Each function is a file of its own, written on
 -- what every script can call, so each is also an example of how to write another.
 return setmetatable({
+  add_in_lanes = require "moonloop.add_in_lanes",
   attempt = require "moonloop.attempt",
   for_all = require "moonloop.for_all",
   keep = require "moonloop.keep",

@@ -56,8 +56,8 @@ end
 ---
 --- Vectors of results follow the loop of the lanes. Their number times that of the rows is to fit in
 --- the processor's registers: with AVX-512, 8 rows of 24 lanes in double and 48 in single precision;
---- with AVX2, 4 of 12 and 24. Without a size for the loop of the sum, all terms are one block; so it
---- has to be in `c[i, j] = alpha*sum(...) + beta*c[i, j]`, whose sum is complete before it is scaled.
+--- with AVX2, 4 of 12 and 24. Without a size for the loop of the sum, all terms are one block. Blocks
+--- of `c[i, j] = beta*c[i, j] + alpha*sum(...)` are each scaled by alpha.
 ---
 --- Refuses loops of which none or more than one is that of a sum, a sum whose order counts, and what
 --- the steps refuse: results that are terms of others, for example.

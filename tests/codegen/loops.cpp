@@ -496,17 +496,13 @@ g[i, j] = t + 1  {id=use, inames=i:j, dep=set}
 t = 2*r[i]       {id=again, inames=i, dep=use}
 h[i] = t         {id=last, inames=i, dep=again}
 )";
-  CHECK(code(text + "tag j: vec\n", Target::C) == R"(#include <stdint.h>
-
-void lanes(int32_t n, double const *restrict r, double *restrict g, double *restrict h) {
+  CHECK(function(code(text + "tag j: vec\n", Target::C)) == R"(void lanes(int32_t n, double const *restrict r, double *restrict g, double *restrict h) {
   double t_0[8];
   for (int32_t i = 0; i < n; ++i) {
-    #pragma omp simd
-    for (int32_t j = 0; j < 8; ++j)
-      t_0[j] = r[i + j];
-    #pragma omp simd
-    for (int32_t j = 0; j < 8; ++j)
-      g[8*(int64_t)i + j] = t_0[j] + 1;
+    for (int32_t j = 0; j < 8; j += lanes_f64)
+      *(vector_f64 *)&t_0[j] = *(vector_f64 const *)&r[i + j];
+    for (int32_t j = 0; j < 8; j += lanes_f64)
+      *(vector_f64 *)&g[8*(int64_t)i + j] = (*(vector_f64 const *)&t_0[j]) + 1;
     double const t = 2*r[i];
     h[i] = t;
   }

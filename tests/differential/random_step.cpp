@@ -100,6 +100,10 @@ class StepMaker {
 
   Call split() {
     ValueDict options;
+    if (!device_ && r_.chance(10))  // whole vectors, and the last one apart
+      return {"split_iname",
+              {text(iname()), number(r_.pick(std::vector<int>{2, 4, 4, 8}))},
+              {{"inner_tag", text("vec")}, {"slabs", Value{ValueList{number(0), number(1)}}}}};
     if (device_) {
       if (r_.chance(75))
         options.emplace_back("inner_tag",

@@ -178,7 +178,8 @@ TEST_CASE("library: errors stand at the line that called it, however deep") {
         "i_inner, j)");
   const Diagnostic unknown = refusal(kTriad, "lib.tyle(triad, {i = 4})");
   CHECK(unknown.code == "script-error");
-  CHECK(unknown.text.starts_with("the library has no 'tyle'; it has attempt, for_all, "));
+  CHECK(unknown.text.starts_with(
+      "the library has no 'tyle'; it has add_in_lanes, attempt, for_all, "));
   // In a file of the user's that calls the library it is that file's line, with the caller as a
   // note.
   const Diagnostic nested = failure(kTriad,
@@ -471,8 +472,10 @@ TEST_CASE("library: packed_product computes blocks in registers from packed copi
   CHECK(whole.tag("j_outer_outer")->text == "par");
   CHECK(whole.tag("a_pack_panel")->text == "par");
   verify(scaled, whole, kSizes);
-  CHECK(refusal(scaled, "lib.packed_product(product, {i = 4, j = 2, k = 8}, 'k')").code ==
-        "reads-assignee");
+  const Kernel blocks = with_library(
+      scaled, "product = lib.packed_product(product, {i = 4, j = 2, k = 5}, 'k', {tag = 'par'})");
+  CHECK(to_string(blocks.find_insn("dot_base")->rhs) == "2*c[i_base, j_base]");
+  verify(scaled, blocks, kSizes);
 
   // A written accumulation, in blocks of terms, has no loops that assign zeros first.
   const Kernel updated =
@@ -573,6 +576,24 @@ TEST_CASE("library: unroll_and_jam keeps the order, or each copy's accumulator")
   verify(kProduct, sum, kSizes);
 
   CHECK(refusal(kNinePoints, "lib.unroll_and_jam(smooth, 'i', 2)").code == "breaks-order");
+}
+
+TEST_CASE("library: add_in_lanes gives each lane an accumulator, and the rest another") {
+  const char* const text =
+      "kernel dot(n: int32, m: int32, a: in float64[n, m], b: in float64[m], r: out float64[n], "
+      "t: out float64[1])\ndomain {[i, j]: 0 <= i < n and 0 <= j < m}\n"
+      "domain {[k, l]: 0 <= k < n and 0 <= l < m}\n"
+      "r[i] = sum(j, a[i, j]*b[j]) {id=row}\nt[0] = max((k, l), a[k, l]) {id=all}\n";
+  const Kernel k = with_library(text,
+                                "dot = lib.add_in_lanes(dot, 'j', 8, {length = 'm'})\n"
+                                "dot = lib.add_in_lanes(dot, 'l', 4)\n");
+  verify(text, k, kSizes);
+  CHECK(report_tree(k).find("[j_0_inner: vec]") != std::string::npos);
+  // Any length gives the right sum.
+  verify(text, with_library(text, "dot = lib.add_in_lanes(dot, 'j', 8, {length = 'n + 5'})"),
+         kSizes);
+  CHECK(refusal(text, "lib.add_in_lanes(dot, 'i', 8)").text.find("'i' is the loop of no sum") !=
+        std::string::npos);
 }
 
 TEST_CASE("library: skew moves the inner loop by the outer one") {

@@ -139,6 +139,30 @@ TEST_CASE("unfold_reduction: each term of terms that are sums, in loops of its o
         "s: y[i] = y[i] + r(k)*B[k, i]\n");
 }
 
+TEST_CASE("unfold_reduction: sums with factors, added to what reads the assignee") {
+  const std::string loops = "domain {[i]: 0 <= i < n}\ndomain {[k, l]: 0 <= k, l < i}\n";
+  CHECK(statements(unfolded(kHead + loops + "x[i] = 3*x[i] + 2*sum(k, A[i, k]) {id=s}\n")) ==
+        "s_base: x[i] = 3*x[i]\n"
+        "s: x[i] = x[i] + 2*A[i, k]\n");
+  for (const char* rhs : {"x[i] + y[i]*sum(k, A[i, k])", "y[i]*sum(k, A[i, k]) - x[i]",
+                          "y[i]*x[i] - 2*sum(k, A[i, k])*y[i] + 3*sum(l, B[i, l]) + 1",
+                          "(x[i] - y[i]*sum((k, l), A[k, l]))/2"}) {
+    CAPTURE(rhs);
+    check_unfolded(kHead + loops + "x[i] = " + rhs + " {id=s}\n");
+  }
+  // Without the assignee, the sum comes first, and then the factor once.
+  CHECK(statements(unfolded(kHead + loops + "x[i] = y[i] + 2*sum(k, A[i, k]) {id=s}\n")) ==
+        "s_base: x[i] = 0\n"
+        "s_update: x[i] = x[i] + A[i, k]\n"
+        "s: x[i] = y[i] + 2*x[i]\n");
+  CHECK(refusal_of(kHead + loops + "x[i] = x[i] + x[i]*sum(k, A[i, k])\n") == "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = x[i] + 2*sum(k, A[i, k]*x[k + 1])\n") ==
+        "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = x[i] + sum(k, A[i, k])*sum(l, B[i, l])\n") ==
+        "reads-assignee");
+  CHECK(refusal_of(kHead + loops + "x[i] = x[i] + sum(k, A[i, k])/2\n") == "reads-assignee");
+}
+
 TEST_CASE("unfold_reduction: what would read an element between its terms is refused") {
   const std::string loops = "domain {[i, k]: 0 <= i, k < n}\n";
   CHECK(refusal_of(kHead + loops + "x[i] = x[i] + sum(k, A[i, k]*x[k])\n") == "reads-assignee");
