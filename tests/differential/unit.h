@@ -17,6 +17,13 @@ class Unit {
     while (at < rest.size()) {
       std::size_t end = rest.find('\n', at);
       end = end == std::string::npos ? rest.size() : end + 1;
+      if (rest.compare(at, 5, "enum ") == 0) {  // of a type that stands before it each time
+        if (common_.insert(rest.substr(at, end - at)).second)
+          at = end;
+        else
+          rest.erase(at, end - at);
+        continue;
+      }
       if (rest.compare(at, 6, "static") == 0) {
         const std::size_t close = rest.find("\n}\n", at);
         if (close != std::string::npos) end = close + 3;
