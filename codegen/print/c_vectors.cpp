@@ -65,11 +65,9 @@ bool is_row(const Plan& plan, int insn, const Expr& e, const Lanes& x) {
   return along;
 }
 
-}  // namespace
-
 /// Whether `e` has a form in vectors; notes the places that are loaded.
-static bool has_form(const Plan& plan, CExpr& types, int insn, const Expr& e, const Lanes& x,
-                     Exprs& loaded) {
+bool has_form(const Plan& plan, CExpr& types, int insn, const Expr& e, const Lanes& x,
+              Exprs& loaded) {
   const bool literal = e.as<IntLit>() || e.as<FloatLit>();
   if (literal) return true;
   if (!(types.type(e, x.type) == x.type)) return false;
@@ -88,6 +86,8 @@ static bool has_form(const Plan& plan, CExpr& types, int insn, const Expr& e, co
   const auto* u = e.as<Unary>();
   return u && (u->op == UnaryOp::Sub || u->op == UnaryOp::Neg) && has(u->arg);
 }
+
+}  // namespace
 
 /// The `vec` loop in vectors, where its only statement has a form in them: plain values or sums of
 /// one type of real numbers, made by + - * / of elements that follow each other along the loop and
